@@ -1,0 +1,93 @@
+# make demo and make test do their own set-up: they need Python >= 3.11, make and git, nothing else.
+# Written for GNU make 3.81 and later.
+
+.PHONY: help setup demo test lint bench docs lock fuzz clean
+
+# The first Python that really runs and is new enough; a pyenv shim may exist and not run.
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	$$p -c '$(USABLE)' >/dev/null 2>&1 && { echo $$p; break; }; done)
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+CORES = $(shell $(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
+# One BLAS thread for each worker: more of them make small factorisations slower.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# Further arguments for pytest or the benchmarks, as in: make test ARGS='-m "not slow"'
+ARGS ?=
+# make lock takes no release younger than this.
+LOCK_AGE ?= 4 weeks
+
+help:
+	@echo "make demo    the whole job on a built-in robot, into demo/"
+	@echo "make test    lint, then every test"
+	@echo "make lint    ruff and mypy over the whole tree"
+	@echo "make bench   one page of ratios"
+	@echo "make fuzz    the property tests with many more examples"
+	@echo "make docs    the documentation, into docs/_build/html"
+	@echo "make setup   the environment .venv alone (demo, test and the others do it themselves)"
+	@echo "make lock    requirements/*.txt anew from pyproject.toml (needs the network)"
+	@echo "make clean   everything that make created, .venv too"
+
+setup: .venv/.test
+
+demo: .venv/.run
+	$(BIN)/dynid demo --out demo
+
+test: lint
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) $(ARGS)
+
+lint: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy src tests benchmarks
+
+bench: .venv/.test
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# pytest ends with 5 where there is no property test yet.
+fuzz: .venv/.test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m hypothesis --hypothesis-profile=fuzz $(ARGS) || test $$? -eq 5
+
+docs: .venv/.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+lock: .venv/python
+	@$(BIN)/python -m venv .venv/lock
+	@.venv/lock/bin/python -m pip --disable-pip-version-check -qq install uv
+	$(call lock_one,test,--extra test)
+	$(call lock_one,run,-c requirements/test.txt)
+	$(call lock_one,docs,--extra docs -c requirements/test.txt)
+	@if grep -n -E '://|^--(extra-)?index|^--find-links' requirements/*.txt; then \
+		echo "requirements name an address"; exit 1; fi
+
+define lock_one
+	@echo "locking requirements/$(1).txt"
+	@.venv/lock/bin/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 \
+		--fork-strategy fewest --no-strip-extras --generate-hashes --no-emit-index-url --no-header --no-annotate \
+		--exclude-newer "$(LOCK_AGE)" --group build $(2) -o requirements/$(1).txt
+endef
+
+# Each stamp is newer than what it was installed from; delete .venv to start over.
+.venv/.run: requirements/run.txt
+.venv/.test: requirements/test.txt
+.venv/.docs: requirements/docs.txt
+
+.venv/.run .venv/.test .venv/.docs: .venv/.%: pyproject.toml .venv/python
+	@echo "installing requirements/$*.txt into .venv (once, about a minute)"
+	@$(PIP) install --require-hashes -r requirements/$*.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/python:
+	@test -n "$(PYTHON)" || { echo "dynid needs Python 3.11 or later with venv; none of python3.13 python3.12" \
+		"python3.11 python3 is. Install one, or name it: make PYTHON=/path/to/python" >&2; exit 1; }
+	@"$(PYTHON)" -c '$(USABLE)' || { echo "$(PYTHON) is not a Python 3.11 or later with venv" >&2; exit 1; }
+	@echo "setting up .venv with $$("$(PYTHON)" --version)"
+	@"$(PYTHON)" -m venv --clear .venv
+	@touch $@
+
+clean:
+	rm -rf .venv demo dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

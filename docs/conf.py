@@ -1,0 +1,21 @@
+"""Sphinx configuration: `make docs`."""
+
+import tomllib
+from pathlib import Path
+
+_project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+project = _project["name"]
+author = _project["authors"][0]["name"]
+version = release = _project["version"]
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["dollarmath"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_default_options = {"members": True, "imported-members": True, "show-inheritance": True}
+# A paper may stand in the list before the code that cites it.
+suppress_warnings = ["ref.citation"]

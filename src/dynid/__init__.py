@@ -1,0 +1,56 @@
+"""dynid identifies the dynamics of robot arms: physically possible parameters from a robot file and a log.
+
+Everything public is imported from here on first use, so that ``import dynid`` itself costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from dynid.chain import *  # noqa: F403
+    from dynid.dynamics import *  # noqa: F403
+
+_HOMES = {
+    "dynid.chain": (
+        "Box",
+        "Consistency",
+        "Ellipsoid",
+        "InertialParameters",
+        "Joint",
+        "Limits",
+        "Link",
+        "Robot",
+        "consistency",
+        "lint",
+        "load_robot",
+        "nearest_consistent",
+    ),
+    "dynid.dynamics": (
+        "BaseParameters",
+        "Column",
+        "LagrangianModel",
+        "Motion",
+        "RotorInertia",
+        "TorqueModel",
+        "base_parameters",
+        "friction_models",
+        "random_motion",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'dynid' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,5 @@
+"""``python -m dynid`` is the command line."""
+
+from dynid.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,180 @@
+"""Robots from Denavit–Hartenberg tables, standard and modified, also as TOML files."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dynid.arrays import Transform
+from dynid.chain.inertia import InertialParameters
+from dynid.chain.robot import BASE, STANDARD_GRAVITY, Joint, Limits, Link, Robot, transform
+from dynid.errors import RobotError, RobotFileError, UnknownJoint
+
+__all__ = ["DenavitJoint", "DenavitLink", "DenavitTable", "read_denavit"]
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Triple = tuple[Finite, Finite, Finite]
+QUARTER_TURN_TOLERANCE = 1e-9
+"""rad; an `alpha` this close to a multiple of a quarter turn is one, so that its cosine is exactly 0 or ±1."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DenavitLink(_Strict):
+    """Nominal inertia of a link, SI, in its DH frame."""
+
+    mass: Annotated[Finite, Field(gt=0.0)]
+    """kg"""
+    com: Triple
+    """Centre of mass, m."""
+    inertia_com: tuple[Finite, Finite, Finite, Finite, Finite, Finite]
+    """xx, xy, xz, yy, yz, zz about the centre of mass, kg·m²."""
+
+    def inertial(self) -> InertialParameters:
+        """The same as ten numbers about the frame origin (SI)."""
+        return InertialParameters.from_order([self.mass, *self.com, *self.inertia_com], "urdf")
+
+
+class DenavitJoint(_Strict):
+    """One row of the table; lengths in m, angles in rad."""
+
+    name: str
+    a: Finite
+    """Link length along x, m."""
+    alpha: Finite
+    """Link twist about x, rad."""
+    d: Finite
+    """Offset along z, m; for a prismatic joint added to its position."""
+    theta: Finite = 0.0
+    """Angle about z, rad; for a revolute joint added to its position."""
+    type: Literal["revolute", "prismatic", "continuous", "fixed"] = "revolute"
+    parent: str | None = None
+    """Name of the joint whose link carries this one; None is the row above, `base` the fixed base."""
+    position_limits: tuple[Finite, Finite] | None = None
+    """Smallest and largest position, rad or m."""
+    velocity_limit: Annotated[Finite, Field(ge=0.0)] | None = None
+    effort_limit: Annotated[Finite, Field(ge=0.0)] | None = None
+    acceleration_limit: Annotated[Finite, Field(ge=0.0)] | None = None
+    jerk_limit: Annotated[Finite, Field(ge=0.0)] | None = None
+    link: str | None = None
+    """Name of the link; `link1`, `link2`, … by default."""
+    inertia: DenavitLink | None = None
+
+    def limits(self) -> Limits:
+        """Limits of the joint (rad or m, per s, …), infinite where not given."""
+        lower, upper = self.position_limits or (-np.inf, np.inf)
+        if self.type == "continuous":
+            lower, upper = -np.inf, np.inf
+        return Limits(
+            lower=lower,
+            upper=upper,
+            velocity=np.inf if self.velocity_limit is None else self.velocity_limit,
+            effort=np.inf if self.effort_limit is None else self.effort_limit,
+            acceleration=np.inf if self.acceleration_limit is None else self.acceleration_limit,
+            jerk=np.inf if self.jerk_limit is None else self.jerk_limit,
+        )
+
+
+class DenavitTable(_Strict):
+    """A DH table with its convention; `Robot` comes out of `robot()`."""
+
+    name: str
+    convention: Literal["standard", "modified"]
+    joint: Annotated[tuple[DenavitJoint, ...], Field(min_length=1)]
+    gravity: Triple = (0.0, 0.0, -STANDARD_GRAVITY)
+    """In world axes, m/s²."""
+    mounting: Triple = (0.0, 0.0, 0.0)
+    """Roll, pitch, yaw of the base in the world, rad."""
+
+    def robot(self, source: str = "memory") -> Robot:
+        r"""The robot of the table.
+
+        Standard: :math:`T = R_z(\theta) T_z(d) T_x(a) R_x(\alpha)`, the link frame at the far end of the link.
+        Modified: :math:`T = T_x(a) R_x(\alpha) R_z(\theta) T_z(d)`, the link frame on its own joint axis [Khalil2002]_.
+        """
+        names = [row.name for row in self.joint]
+        joints: list[Joint] = []
+        for index, row in enumerate(self.joint):
+            parent = index - 1 if row.parent is None else BASE
+            if row.parent is not None and row.parent != "base":
+                if row.parent not in names[:index]:
+                    raise UnknownJoint(row.parent, known=("base", *names[:index]), where=f"{source}: joint {row.name}")
+                parent = names.index(row.parent)
+            joints.append(self._joint(row, index, parent))
+        robot = Robot(self.name, tuple(joints), gravity=np.array(self.gravity), source=source).mounted(*self.mounting)
+        return robot.locked({row.name: 0.0 for row in self.joint if row.type == "fixed"})
+
+    def _joint(self, row: DenavitJoint, index: int, parent: int) -> Joint:
+        along_x = transform(translation=(row.a, 0.0, 0.0)) @ _turn_x(row.alpha)
+        along_z = _turn_z(row.theta) @ transform(translation=(0.0, 0.0, row.d))
+        before, after = (along_x @ along_z, np.eye(4)) if self.convention == "modified" else (along_z, along_x)
+        return Joint(
+            name=row.name,
+            type="prismatic" if row.type == "prismatic" else "revolute",
+            parent=parent,
+            T_parent_joint=before,
+            axis=np.array([0.0, 0.0, 1.0]),
+            link=Link(row.link or f"link{index + 1}", None if row.inertia is None else row.inertia.inertial()),
+            T_joint_link=after,
+            limits=row.limits(),
+        )
+
+
+def read_denavit(path: Path) -> Robot:
+    """The robot of a TOML file with a DH table (lengths in m, angles in rad).
+
+    Raises:
+        RobotFileError: naming the file, the joint and the key.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise RobotFileError(f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise RobotFileError(f"{path}: not valid TOML: {error}") from error
+    try:
+        return DenavitTable.model_validate(content).robot(str(path))
+    except ValidationError as error:
+        raise RobotFileError(f"{path}: " + "; ".join(_explained(error, content))) from error
+    except RobotFileError:
+        raise
+    except RobotError as error:
+        message = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
+        raise RobotFileError(message) from error
+
+
+def _explained(error: ValidationError, content: dict[str, object]) -> list[str]:
+    lines = []
+    rows = content.get("joint")
+    for problem in error.errors():
+        where = [str(part) for part in problem["loc"]]
+        if len(where) > 1 and where[0] == "joint" and isinstance(rows, list):
+            row = rows[int(where[1])]
+            name = row.get("name", f"number {int(where[1]) + 1}") if isinstance(row, dict) else where[1]
+            where = [f"joint {name!r}", *where[2:]]
+        lines.append(f"{', '.join(where)}: {problem['msg'].lower()}")
+    return lines
+
+
+def _turn_z(angle: float) -> Transform:
+    c, s = _cos_sin(angle)
+    return transform([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _turn_x(angle: float) -> Transform:
+    c, s = _cos_sin(angle)
+    return transform([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+def _cos_sin(angle: float) -> tuple[float, float]:
+    # cos(π/2) in floats is 6e-17, and such noise grows into spurious base parameters.
+    quarters = angle / (np.pi / 2.0)
+    if abs(quarters - round(quarters)) * np.pi / 2.0 < QUARTER_TURN_TOLERANCE:
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(quarters) % 4]
+    return float(np.cos(angle)), float(np.sin(angle))

@@ -1,0 +1,170 @@
+"""Physically impossible or suspicious inertias, and the smallest repair that leaves the rest of the file alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dynid.arrays import Matrix3
+from dynid.chain.bodies import Body, BodyJoint, BodyTree, Inertial
+from dynid.chain.consistency import nearest_consistent
+from dynid.chain.denavit import read_denavit
+from dynid.chain.files import read_bodies
+from dynid.chain.inertia import InertialParameters
+from dynid.chain.markup import Document, Element, SetAttribute, edited, parse_markup, read_markup
+from dynid.chain.plausibility import LintFinding, Severity, examine
+from dynid.chain.robot import BASE, Robot, transform
+from dynid.chain.urdf import URDF_TENSOR
+from dynid.disk import write_whole
+from dynid.errors import RobotError
+
+__all__ = ["LintFinding", "LintReport", "Repair", "RepairedLink", "lint", "repair"]
+
+CHANGED = 1e-12
+"""Relative to the largest entry of the tensor: entries that differ by less keep their bytes in the file."""
+
+
+@dataclass(frozen=True)
+class LintReport:
+    """What `lint` found about one robot."""
+
+    source: str
+    n_links: int
+    """Links that were looked at, fixed ones included."""
+    findings: tuple[LintFinding, ...]
+    """Impossible ones first, then in the order of the links."""
+
+    def of(self, severity: Severity) -> tuple[LintFinding, ...]:
+        """The findings of one severity (no unit)."""
+        return tuple(finding for finding in self.findings if finding.severity == severity)
+
+    @property
+    def possible(self) -> bool:
+        """Whether a robot with these inertias can exist."""
+        return not self.of("impossible")
+
+
+@dataclass(frozen=True)
+class RepairedLink:
+    """The inertia of one link before and after the repair, in the axes of the file."""
+
+    link: str
+    mass: tuple[float, float]
+    """kg; when they differ the second is a token: what the link weighs cannot be known from the file."""
+    moments: tuple[tuple[float, float, float], tuple[float, float, float]]
+    """Principal moments in rising order, kg·m²."""
+
+    @property
+    def note(self) -> str:
+        """What changed, for a person (kg, kg·m²)."""
+        before, after = (", ".join(f"{moment:.4g}" for moment in moments) for moments in self.moments)
+        text = f"principal moments {before} -> {after} kg·m²"
+        if self.mass[0] != self.mass[1]:
+            text += f"; mass {self.mass[0]:g} -> {self.mass[1]:g} kg is a token, the true mass cannot be known"
+        return text
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What `repair` wrote."""
+
+    path: Path
+    """The file written."""
+    links: tuple[RepairedLink, ...]
+    report: LintReport
+    """Of the repaired file; nothing impossible is left."""
+
+
+def lint(robot: Robot | str | Path) -> LintReport:
+    """Look at every link of a robot, or of a URDF, MJCF or TOML file before its fixed links are lumped (SI).
+
+    Raises:
+        RobotFileError: the file cannot be read at all; the message names file and element.
+    """
+    return _report(_tree(robot))
+
+
+def repair(path: str | Path, out: str | Path) -> Repair:
+    """Write a copy of a URDF or MJCF file whose impossible inertias are replaced by the nearest possible ones.
+
+    Only the numbers of those inertias change (kg, kg·m², in the axes the file uses); every other byte stays. `out` is
+    written whole or not at all, and may be `path` itself.
+
+    Raises:
+        RobotFileError: the file cannot be read or `out` cannot be written.
+        RobotError: something impossible would remain, so nothing was written.
+    """
+    document = read_markup(Path(path))
+    tree = read_bodies(document)
+    impossible = {finding.link for finding in examine(tree) if finding.severity == "impossible"}
+    edits: list[SetAttribute] = []
+    links: list[RepairedLink] = []
+    for body in tree.bodies:
+        before = body.inertial
+        if body.name not in impossible or before is None or before.element is None:
+            continue
+        # In the inertial frame the centre of mass is the origin and the axes are those of the file.
+        after = nearest_consistent(InertialParameters.from_com(before.mass, np.zeros(3), before.tensor))
+        edits += _edits(document, before.element, before, after.mass, after.inertia_com)
+        moments = [tuple(np.linalg.eigvalsh(tensor).tolist()) for tensor in (before.tensor, after.inertia_com)]
+        links.append(RepairedLink(body.name, (before.mass, after.mass), (moments[0], moments[1])))
+    data = edited(document, edits)
+    report = _report(read_bodies(parse_markup(data, str(out))))
+    if not report.possible:
+        left = "; ".join(f"{finding.link}: {finding.evidence}" for finding in report.of("impossible"))
+        raise RobotError(f"{path}: cannot be repaired, nothing written: {left}")
+    write_whole(Path(out), data)
+    return Repair(Path(out), tuple(links), report)
+
+
+def _report(tree: BodyTree) -> LintReport:
+    return LintReport(tree.source, sum(not body.virtual for body in tree.bodies), examine(tree))
+
+
+def _edits(document: Document, element: Element, before: Inertial, mass: float, tensor: Matrix3) -> list[SetAttribute]:
+    """The attributes that say a mass (kg) and tensor (kg·m², file axes), those that differ from `before` only."""
+    changed = np.abs(tensor - before.tensor) > CHANGED * np.max(np.abs(tensor))
+    edits = []
+    if document.root.tag == "robot":
+        weight, inertia = element.find("mass"), element.find("inertia")
+        assert weight is not None, "the reader demands it"
+        assert inertia is not None, "the reader demands it"
+        if mass != before.mass:
+            edits.append(SetAttribute(weight, "value", repr(mass)))
+        for name in URDF_TENSOR:
+            cell = "xyz".index(name[1]), "xyz".index(name[2])
+            if changed[cell]:
+                edits.append(SetAttribute(inertia, name, repr(float(tensor[cell]))))
+        return edits
+    if mass != before.mass:
+        edits.append(SetAttribute(element, "mass", repr(mass)))
+    if np.any(changed):
+        if element.get("diaginertia") is not None:
+            name, numbers = "diaginertia", np.diag(tensor).tolist()
+        else:
+            name, numbers = "fullinertia", InertialParameters.from_com(0.0, np.zeros(3), tensor).to_order("mjcf")[4:]
+        edits.append(SetAttribute(element, name, " ".join(repr(float(number)) for number in numbers)))
+    return edits
+
+
+def _tree(robot: Robot | str | Path) -> BodyTree:
+    if not isinstance(robot, Robot):
+        path = Path(robot)
+        if path.suffix.lower() != ".toml":
+            return read_bodies(path)
+        robot = read_denavit(path)
+    bodies = [Body("base", None, None, None, virtual=True)]
+    for joint in robot.joints:
+        parent = "base" if joint.parent == BASE else robot.joints[joint.parent].link.name
+        nominal = joint.link.nominal
+        inertial = None
+        if nominal is not None:
+            # Without mass there is no centre of mass; the first moment then says nothing either.
+            com = nominal.com if nominal.mass != 0.0 else np.zeros(3)
+            tensor = nominal.inertia_com if nominal.mass != 0.0 else nominal.inertia
+            inertial = Inertial(nominal.mass, transform(translation=com), tensor)
+        carried = BodyJoint(joint.name, joint.type, joint.T_parent_joint, joint.axis, joint.T_joint_link, joint.limits)
+        bodies.append(Body(joint.link.name, parent, carried, inertial))
+    return BodyTree(robot.name, robot.source, tuple(bodies), robot.gravity)

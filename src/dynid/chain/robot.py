@@ -1,0 +1,296 @@
+"""The robot: immutable joints, links, limits and gravity, and the same as a Pinocchio model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from dynid.arrays import Array, ArrayLike, Float, Int, Matrix3, Transform, Vector3, freeze_arrays, readonly, skew
+from dynid.chain.inertia import InertialParameters
+from dynid.errors import RobotError, UnknownJoint, UnknownName
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+
+__all__ = ["BASE", "STANDARD_GRAVITY", "Joint", "JointType", "Limits", "Link", "Robot", "rotation_rpy", "transform"]
+
+JointType = Literal["revolute", "prismatic"]
+
+BASE = -1
+"""The parent index of a joint that is mounted on the fixed base."""
+STANDARD_GRAVITY = 9.80665
+"""m/s²"""
+
+
+def transform(rotation: ArrayLike | None = None, translation: ArrayLike = (0.0, 0.0, 0.0)) -> Transform:
+    """The homogeneous transform of a 3×3 rotation (identity when None) and a translation in m."""
+    T = np.eye(4)
+    if rotation is not None:
+        T[:3, :3] = rotation
+    T[:3, 3] = translation
+    return T
+
+
+def rotation_about(axis: Vector3, angle: float) -> Matrix3:
+    """The rotation by `angle` (rad) about a unit `axis` (Rodrigues)."""
+    S = skew(axis)
+    return np.eye(3) + np.sin(angle) * S + (1.0 - np.cos(angle)) * S @ S
+
+
+def rotation_rpy(roll: float, pitch: float, yaw: float) -> Matrix3:
+    """The rotation of URDF's fixed-axis roll, pitch, yaw in rad: about x, then y, then z."""
+    x, y, z = np.eye(3)
+    return rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a joint may do; rad or m, per s, s², s³; nan or infinite where the robot file says nothing."""
+
+    lower: float = -np.inf
+    """Smallest position, rad or m."""
+    upper: float = np.inf
+    """Largest position, rad or m."""
+    velocity: float = np.inf
+    """Largest speed, rad/s or m/s."""
+    effort: float = np.inf
+    """Largest torque in N·m or force in N."""
+    acceleration: float = np.inf
+    """Largest acceleration, rad/s² or m/s²."""
+    jerk: float = np.inf
+    """Largest jerk, rad/s³ or m/s³."""
+
+    def check(self, joint: str) -> None:
+        """Refuse limits that no motion can keep.
+
+        Raises:
+            RobotError: naming `joint`.
+        """
+        values = (self.lower, self.upper, self.velocity, self.effort, self.acceleration, self.jerk)
+        if any(np.isnan(value) for value in values):
+            raise RobotError(f"joint {joint!r}: a limit is not a number; leave it out where it is unknown")
+        if self.lower > self.upper:
+            raise RobotError(
+                f"joint {joint!r}: lower position limit {self.lower:g} lies above the upper {self.upper:g}; swap them"
+            )
+        if min(values[2:]) < 0.0:
+            raise RobotError(f"joint {joint!r}: velocity, effort, acceleration and jerk limits cannot be negative")
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """The body that one joint moves, everything rigidly fixed to it included."""
+
+    name: str
+    nominal: InertialParameters | None = None
+    """What the robot file (CAD, a paper) says; None where it says nothing."""
+    includes: tuple[str, ...] = ()
+    """Names of the links that fixed or locked joints weld to this one; their inertia is part of `nominal`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    r"""One degree of freedom: where it sits on its parent link, its axis, and the link it carries.
+
+    .. math::
+
+        T_{parent,link}(q) = T_{parent,joint} \; J(axis, q) \; T_{joint,link}
+    """
+
+    name: str
+    type: JointType
+    parent: int
+    """Index of the joint whose link carries this one, or `BASE`."""
+    T_parent_joint: Transform
+    """Joint frame in the parent's link frame at zero position."""
+    axis: Vector3
+    """Unit vector in the joint frame."""
+    link: Link
+    T_joint_link: Transform = field(default_factory=lambda: np.eye(4))
+    """Link frame in the moved joint frame: the identity but for standard DH tables."""
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+        norm = float(np.linalg.norm(self.axis))
+        finite = all(np.all(np.isfinite(a)) for a in (self.axis, self.T_parent_joint, self.T_joint_link))
+        if not finite or norm == 0.0:
+            raise RobotError(f"joint {self.name!r}: axis and placement must be finite and the axis not zero")
+        object.__setattr__(self, "axis", readonly(self.axis / norm))
+        self.limits.check(self.name)
+
+    def T_parent_link(self, position: float) -> Transform:
+        """The link frame in the parent link frame at `position` (rad or m)."""
+        if self.type == "revolute":
+            moved = transform(rotation_about(self.axis, position))
+        else:
+            moved = transform(translation=self.axis * position)
+        return self.T_parent_joint @ moved @ self.T_joint_link
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A fixed-base arm or tree: joints branch by branch, parents before children, and gravity."""
+
+    name: str
+    joints: tuple[Joint, ...]
+    gravity: Vector3 = field(default_factory=lambda: np.array([0.0, 0.0, -STANDARD_GRAVITY]))
+    """Acceleration of gravity in the axes of the base frame, m/s²."""
+    source: str = "memory"
+    """The file or built-in name it came from."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+        if not self.joints:
+            raise RobotError(f"{self.source}: the robot has no movable joint, so there is no torque to explain")
+        if not np.all(np.isfinite(self.gravity)):
+            raise RobotError(f"{self.source}: gravity must be three finite numbers in m/s²")
+        for index, joint in enumerate(self.joints):
+            if not BASE <= joint.parent < index:
+                raise RobotError(f"{self.source}: joint {joint.name!r} comes before the joint that carries it")
+            # Pinocchio and MuJoCo number trees depth first and go silently wrong otherwise.
+            if index and joint.parent != BASE and joint.parent not in self.path_to[index - 1]:
+                raise RobotError(
+                    f"{self.source}: list joints branch by branch; {joint.name!r} sits on "
+                    f"{self.joints[joint.parent].name!r} but comes after a joint of another branch"
+                )
+        for kind, names in (("joint", self.joint_names), ("link", self.link_names)):
+            doubles = sorted({name for name in names if names.count(name) > 1})
+            if doubles:
+                raise RobotError(f"{self.source}: {kind} name used twice: {', '.join(doubles)}; names must be unique")
+
+    @property
+    def n_dof(self) -> int:
+        """Number of joints that move."""
+        return len(self.joints)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joint names in the order of q."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Name of the link that each joint carries."""
+        return tuple(joint.link.name for joint in self.joints)
+
+    @property
+    def parents(self) -> Int[Array, " n_dof"]:
+        """Index of each joint's parent, `BASE` for the first."""
+        return np.array([joint.parent for joint in self.joints], dtype=np.int64)
+
+    @cached_property
+    def path_to(self) -> tuple[tuple[int, ...], ...]:
+        """For every joint the joints from the base to it, itself included."""
+        paths: list[tuple[int, ...]] = []
+        for index, joint in enumerate(self.joints):
+            before = paths[joint.parent] if joint.parent != BASE else ()
+            paths.append((*before, index))
+        return tuple(paths)
+
+    @property
+    def has_nominal(self) -> bool:
+        """Whether every link has nominal inertial parameters."""
+        return all(joint.link.nominal is not None for joint in self.joints)
+
+    @property
+    def nominal(self) -> Float[Array, "n_links 10"]:
+        """Nominal inertial parameters of every link, SI, order `INERTIAL_NAMES`.
+
+        Raises:
+            RobotError: naming the links without any.
+        """
+        missing = [joint.link.name for joint in self.joints if joint.link.nominal is None]
+        if missing:
+            raise RobotError(f"{self.source}: no nominal inertia for {', '.join(missing)}")
+        return np.array([joint.link.nominal.pi for joint in self.joints if joint.link.nominal is not None])
+
+    def index(self, joint_name: str) -> int:
+        """The position of a joint in q.
+
+        Raises:
+            UnknownJoint: listing the names that exist.
+        """
+        if joint_name not in self.joint_names:
+            raise UnknownJoint(joint_name, known=self.joint_names, where=self.source)
+        return self.joint_names.index(joint_name)
+
+    def with_gravity(self, gravity: ArrayLike) -> Robot:
+        """The same robot under another gravity, m/s² in base axes."""
+        return replace(self, gravity=np.asarray(gravity, dtype=float))
+
+    def mounted(self, roll: float, pitch: float, yaw: float) -> Robot:
+        """The same robot with its base turned (rad, as URDF's rpy) against the world its gravity was given in."""
+        return self.with_gravity(rotation_rpy(roll, pitch, yaw).T @ self.gravity)
+
+    def with_nominal(self, parameters: Mapping[str, InertialParameters | None]) -> Robot:
+        """The same robot with other nominal parameters for the links named."""
+        for name in parameters:
+            if name not in self.link_names:
+                raise UnknownName(name, known=self.link_names, kind="link", where=self.source)
+        joints = tuple(
+            replace(joint, link=replace(joint.link, nominal=parameters.get(joint.link.name, joint.link.nominal)))
+            for joint in self.joints
+        )
+        return replace(self, joints=joints)
+
+    def locked(self, positions: Mapping[str, float]) -> Robot:
+        """The robot with the named joints frozen at `positions` (rad or m); their links weld to their parents."""
+        for name in positions:
+            self.index(name)  # so that the message lists all joints, not those left after the first locks
+        robot = self
+        for name, position in positions.items():
+            robot = robot._without(robot.index(name), float(position))
+        return robot
+
+    def _without(self, index: int, position: float) -> Robot:
+        joint = self.joints[index]
+        if not np.isfinite(position):
+            raise RobotError(f"{self.source}: joint {joint.name!r} cannot be locked at {position}")
+        T_parent_link = joint.T_parent_link(position)
+        joints: list[Joint] = []
+        for k, other in enumerate(self.joints):
+            if k == index:
+                continue
+            moved = other
+            if k == joint.parent:
+                moved = replace(other, link=_welded(other.link, joint.link, T_parent_link))
+            if other.parent == index:
+                moved = replace(moved, parent=joint.parent, T_parent_joint=T_parent_link @ other.T_parent_joint)
+            elif other.parent > index:
+                moved = replace(moved, parent=other.parent - 1)
+            joints.append(moved)
+        return replace(self, joints=tuple(joints))
+
+    @cached_property
+    def pinocchio(self) -> pin.Model:
+        """The same robot as a Pinocchio model (nq = nv); links without nominal inertia weigh nothing."""
+        import pinocchio as pin
+
+        model = pin.Model()
+        model.name = self.name
+        model.gravity.linear = self.gravity.copy()
+        for joint in self.joints:
+            parent = joint.parent + 1
+            kind = pin.JointModelRevoluteUnaligned if joint.type == "revolute" else pin.JointModelPrismaticUnaligned
+            T_base = np.eye(4) if joint.parent == BASE else self.joints[joint.parent].T_joint_link
+            # Pinocchio's body frame is the joint frame; ours may be offset from it (standard DH).
+            index = model.addJoint(parent, kind(joint.axis.copy()), pin.SE3(T_base @ joint.T_parent_joint), joint.name)
+            nominal = joint.link.nominal or InertialParameters.zero()
+            in_joint = nominal.moved(joint.T_joint_link)
+            body = pin.Inertia(in_joint.mass, in_joint.com, in_joint.inertia_com)
+            model.appendBodyToJoint(index, body, pin.SE3.Identity())
+            model.addBodyFrame(joint.link.name, index, pin.SE3(joint.T_joint_link.copy()), 0)
+        return model
+
+
+def _welded(link: Link, other: Link, T_link_other: Transform) -> Link:
+    if link.nominal is None or other.nominal is None:
+        nominal = None
+    else:
+        nominal = link.nominal + other.nominal.moved(T_link_other)
+    return replace(link, nominal=nominal, includes=(*link.includes, other.name, *other.includes))

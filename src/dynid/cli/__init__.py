@@ -1,0 +1,66 @@
+"""The command line: the only place that composes the stages and prints. Commands are imported when they run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+# Our threads work on many small factorisations at once; threads inside BLAS would only get in their way.
+for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+from cyclopts import App, CycloptsError  # noqa: E402
+
+from dynid import __version__  # noqa: E402
+from dynid.errors import DynidError  # noqa: E402
+
+__all__ = ["app", "main"]
+
+app = App(
+    name="dynid",
+    help="Identify the dynamics of robot arms: from a robot file and a log to parameters that are physically possible.",
+    version=__version__,
+    help_epilogue="Start with: dynid demo    or: dynid info panda",
+    result_action="return_value",
+)
+
+COMMANDS = {
+    "demo": "The whole job on an embedded robot, ending in a report to open.",
+    "info": "Joints, limits, base parameters with their labels, and which parameters can never be seen.",
+    "lint": "Physically impossible or suspicious inertias, and the smallest repair.",
+    "simulate": "A log with known truth, friction and noise, open or closed loop.",
+}
+"""Command names, in the order of the work, with what each does."""
+
+for _name, _help in COMMANDS.items():
+    app.command(f"dynid.cli.{_name}:{_name}", name=_name, help=_help)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 0 done, 1 data or fit not good enough, 2 wrong usage or input."""
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    from dynid.cli.console import complain
+
+    try:
+        result = app(tokens, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        complain(str(error), hint=f"see: dynid {tokens[0] if tokens and tokens[0] in COMMANDS else ''} --help")
+        return 2
+    except DynidError as error:
+        complain(str(error))
+        return 2
+    except KeyboardInterrupt:
+        complain("interrupted; nothing was left half-written")
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        complain(f"{error.filename or 'file'}: {error.strerror or error}")
+        return 2
+    return int(result) if isinstance(result, int) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

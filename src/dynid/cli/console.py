@@ -1,0 +1,71 @@
+"""How commands speak: results on stdout, warnings on stderr, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["complain", "emit_json", "note", "say", "table", "warn"]
+
+
+WIDE = 1000
+"""Columns of a table that goes into a file or a pipe: nothing is folded."""
+
+
+def say(label: str, value: str = "") -> None:
+    """One line of the result: a short label and what it is."""
+    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(f"{label:<11}{value}"))
+
+
+def note(text: str) -> None:
+    """A plain line of the result."""
+    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(text))
+
+
+def warn(text: str) -> None:
+    """A warning on stderr."""
+    Console(highlight=False, soft_wrap=True, file=sys.stderr).print(Text("warning    ", style="yellow") + Text(text))
+
+
+def complain(text: str, hint: str = "") -> None:
+    """An error on stderr, with what to do next."""
+    console = Console(highlight=False, soft_wrap=True, file=sys.stderr)
+    console.print(Text("error      ", style="red") + Text(text))
+    if hint:
+        console.print(Text(f"           {hint}"))
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Sequence[int] = ()) -> None:
+    """A plain table on stdout; `numeric` columns are aligned to the right."""
+    grid = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for k, header in enumerate(headers):
+        grid.add_column(
+            Text(header), justify="right" if k in numeric else "left", no_wrap=k in numeric, overflow="fold"
+        )
+    for row in rows:
+        grid.add_row(*(Text(cell) for cell in row))
+    terminal = sys.stdout.isatty()
+    Console(highlight=False, file=sys.stdout, width=None if terminal else WIDE).print(grid)
+
+
+def emit_json(content: Mapping[str, object]) -> None:
+    """One JSON object on stdout; what is not finite becomes null."""
+    sys.stdout.write(json.dumps(_plain(content), ensure_ascii=False) + "\n")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return value

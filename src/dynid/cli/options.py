@@ -1,0 +1,54 @@
+"""Options that several commands share, spelled the same everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dynid.chain import Robot, load_robot
+from dynid.errors import RobotError
+
+__all__ = ["JsonFlag", "RobotOptions"]
+
+JsonFlag = Annotated[bool, Parameter(name="--json", negative="", help="One JSON object on stdout, for scripts.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RobotOptions:
+    """How to read the robot."""
+
+    lock: Annotated[
+        tuple[str, ...], Parameter(help="Freeze a joint, JOINT or JOINT=VALUE (rad or m); may be given several times.")
+    ] = ()
+    gravity: Annotated[
+        tuple[float, float, float] | None, Parameter(help="Gravity in world axes, m/s² [default: the file's, or −z].")
+    ] = None
+    mount: Annotated[tuple[float, float, float], Parameter(help="Roll, pitch, yaw of the base in the world, rad.")] = (
+        0.0,
+        0.0,
+        0.0,
+    )
+    ignore_inertials: Annotated[
+        bool, Parameter(negative="", help="Do not use (or check) the inertias of the robot file.")
+    ] = False
+
+    def load(self, robot: str) -> Robot:
+        """The robot of a built-in name or a file, as these options say."""
+        return load_robot(
+            robot,
+            lock=dict(_locked(item) for item in self.lock),
+            gravity=self.gravity,
+            mounting=self.mount,
+            inertials="ignore" if self.ignore_inertials else "check",
+        )
+
+
+def _locked(item: str) -> tuple[str, float]:
+    name, _, value = item.partition("=")
+    try:
+        return name, float(value) if value else 0.0
+    except ValueError as error:
+        raise RobotError(f"--lock {item}: {value!r} is not a number; write JOINT=VALUE in rad or m") from error

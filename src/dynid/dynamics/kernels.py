@@ -1,0 +1,306 @@
+"""The batched regressor and Newton–Euler recursion: compiled, the only hot loop of the project.
+
+Samples run across SIMD lanes: a block of `LANES` samples is computed side by side, each scalar of the recursion a row
+of `LANES` numbers. Rows lie in flat arrays at constant offsets (``x[3 * L + k]``), because only then does the compiler
+see that reads and writes do not overlap, and vectorises. The kernels are serial and release the interpreter lock;
+`in_chunks` runs them on a pool of threads.
+
+Spatial vectors are (linear, angular) in link axes about the link origin, as in Pinocchio. With the motion subspace
+:math:`S_j` of joint j carried into the frame of a link i beyond it, the torque of joint j that link i causes is
+:math:`S_j^T A_i \\pi_i`, where :math:`A_i \\pi_i` is the wrench Newton and Euler ask for [Gautier1990]_.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, no_type_check
+
+import numpy as np
+from numba import njit
+
+from dynid.arrays import Array, readonly, skew
+from dynid.chain.robot import BASE, Joint, Robot
+
+__all__ = ["LANES", "ChainArrays", "chain_arrays", "fill_regressor", "in_chunks", "newton_euler", "on_free_base"]
+
+L = LANES = 16
+"""Samples computed side by side."""
+CHUNK = 512
+"""Samples handed to a thread at a time; small enough for the block's output to stay in cache."""
+
+
+class ChainArrays(NamedTuple):
+    r"""A robot as constant arrays for the kernels; SI.
+
+    The twelve numbers of link i's pose in its parent's frame (rotation row by row, then origin) are
+    :math:`\cos q\,P_c + \sin q\,P_s + q\,P_q + P_0`, for revolute and prismatic joints alike.
+    """
+
+    parent: Array
+    pose_cos: Array
+    pose_sin: Array
+    pose_linear: Array
+    pose_constant: Array
+    S: Array
+    """(n_dof, 6) motion subspace in the link frame: linear, angular."""
+    gravity: Array
+
+
+def chain_arrays(robot: Robot) -> ChainArrays:
+    """The constant arrays of a robot, SI."""
+    parts = [_joint_arrays(joint) for joint in robot.joints]
+    cos, sin, linear, constant, S = (readonly(np.array([part[k] for part in parts])) for k in range(5))
+    parent = robot.parents
+    parent.setflags(write=False)
+    return ChainArrays(parent, cos, sin, linear, constant, S, readonly(robot.gravity))
+
+
+def _joint_arrays(joint: Joint) -> tuple[Array, ...]:
+    R0, p0 = joint.T_parent_joint[:3, :3], joint.T_parent_joint[:3, 3]
+    R_off, p_off = joint.T_joint_link[:3, :3], joint.T_joint_link[:3, 3]
+    axis, zeros = joint.axis, np.zeros(3)
+
+    def pose(rotation: Array, origin: Array) -> Array:
+        return np.concatenate([rotation.ravel(), origin])
+
+    none = np.zeros((3, 3))
+    if joint.type == "prismatic":
+        S = np.concatenate([R_off.T @ axis, zeros])
+        return pose(none, zeros), pose(none, zeros), pose(none, R0 @ axis), pose(R0 @ R_off, p0 + R0 @ p_off), S
+    along = np.outer(axis, axis)
+    R_cos, R_sin, R_const = R0 @ (np.eye(3) - along), R0 @ skew(axis), R0 @ along
+    S = np.concatenate([R_off.T @ np.cross(axis, p_off), R_off.T @ axis])
+    constant = pose(R_const @ R_off, p0 + R_const @ p_off)
+    return pose(R_cos @ R_off, R_cos @ p_off), pose(R_sin @ R_off, R_sin @ p_off), pose(none, zeros), constant, S
+
+
+def on_free_base(chain: ChainArrays) -> ChainArrays:
+    """The same robot behind six joints that stay at zero: three along and three about the base axes.
+
+    The torques of these six are the force and the moment that the base exerts on the robot.
+    """
+    n_free = 6
+    none, still = np.zeros((n_free, 12)), np.tile(np.concatenate([np.eye(3).ravel(), np.zeros(3)]), (n_free, 1))
+    parent = np.concatenate([np.arange(-1, n_free - 1), np.where(chain.parent == BASE, n_free - 1, chain.parent + 6)])
+    parent.setflags(write=False)
+    return ChainArrays(
+        parent,
+        readonly(np.concatenate([none, chain.pose_cos])),
+        readonly(np.concatenate([none, chain.pose_sin])),
+        readonly(np.concatenate([none, chain.pose_linear])),
+        readonly(np.concatenate([still, chain.pose_constant])),
+        readonly(np.concatenate([np.eye(n_free), chain.S])),
+        chain.gravity,
+    )
+
+
+def in_chunks(work: Callable[[int, int], Any], n_samples: int, *, chunk: int = CHUNK) -> None:
+    """Run ``work(start, stop)`` over all samples on a pool of threads; `work` must release the interpreter lock."""
+    starts = range(0, n_samples, chunk)
+    workers = min(os.cpu_count() or 1, len(starts))
+    if workers <= 1:
+        for start in starts:
+            work(start, min(start + chunk, n_samples))
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        for done in [pool.submit(work, start, min(start + chunk, n_samples)) for start in starts]:
+            done.result()
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def _pose(chain, i, u, E):
+    """Rows 0…8 of E: rotation of link i in its parent (row-major); 9…11: its origin; u holds cos q, sin q and q."""
+    for r in range(12):
+        row = E[r * L : (r + 1) * L]
+        c, s = chain.pose_cos[i, r], chain.pose_sin[i, r]
+        x, o = chain.pose_linear[i, r], chain.pose_constant[i, r]
+        for k in range(L):
+            row[k] = c * u[k] + s * u[L + k] + x * u[2 * L + k] + o
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def _move(E, up, here):
+    """Carry a spatial motion (linear 0…2, angular 3…5) from the parent frame into the link frame."""
+    for k in range(L):
+        w0, w1, w2 = up[3 * L + k], up[4 * L + k], up[5 * L + k]
+        p0, p1, p2 = E[9 * L + k], E[10 * L + k], E[11 * L + k]
+        v0 = up[k] + w1 * p2 - w2 * p1
+        v1 = up[L + k] + w2 * p0 - w0 * p2
+        v2 = up[2 * L + k] + w0 * p1 - w1 * p0
+        here[k] = E[k] * v0 + E[3 * L + k] * v1 + E[6 * L + k] * v2
+        here[L + k] = E[L + k] * v0 + E[4 * L + k] * v1 + E[7 * L + k] * v2
+        here[2 * L + k] = E[2 * L + k] * v0 + E[5 * L + k] * v1 + E[8 * L + k] * v2
+        here[3 * L + k] = E[k] * w0 + E[3 * L + k] * w1 + E[6 * L + k] * w2
+        here[4 * L + k] = E[L + k] * w0 + E[4 * L + k] * w1 + E[7 * L + k] * w2
+        here[5 * L + k] = E[2 * L + k] * w0 + E[5 * L + k] * w1 + E[8 * L + k] * w2
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def _accelerate(S, u, V, x):
+    """Add the joint's own motion to velocity (rows 0…5 of V) and acceleration (6…11); fill what the wrench needs.
+
+    Rows 3 and 4 of u are dq and ddq.
+
+    Rows of x: 0…2 classical acceleration of the origin (gravity subtracted); 3…11 the matrix [dω]× + [ω]×[ω]×,
+    column by column; 12…14 ω; 15…17 dω. The bias of a subspace constant in the link frame is V × S dq.
+    """
+    s0, s1, s2, s3, s4, s5 = S[0], S[1], S[2], S[3], S[4], S[5]
+    for k in range(L):
+        dq, ddq = u[3 * L + k], u[4 * L + k]
+        v0, v1, v2 = V[k] + s0 * dq, V[L + k] + s1 * dq, V[2 * L + k] + s2 * dq
+        w0, w1, w2 = V[3 * L + k] + s3 * dq, V[4 * L + k] + s4 * dq, V[5 * L + k] + s5 * dq
+        a0 = V[6 * L + k] + s0 * ddq + (w1 * s2 - w2 * s1 + v1 * s5 - v2 * s4) * dq
+        a1 = V[7 * L + k] + s1 * ddq + (w2 * s0 - w0 * s2 + v2 * s3 - v0 * s5) * dq
+        a2 = V[8 * L + k] + s2 * ddq + (w0 * s1 - w1 * s0 + v0 * s4 - v1 * s3) * dq
+        d0 = V[9 * L + k] + s3 * ddq + (w1 * s5 - w2 * s4) * dq
+        d1 = V[10 * L + k] + s4 * ddq + (w2 * s3 - w0 * s5) * dq
+        d2 = V[11 * L + k] + s5 * ddq + (w0 * s4 - w1 * s3) * dq
+        V[k], V[L + k], V[2 * L + k], V[3 * L + k], V[4 * L + k], V[5 * L + k] = v0, v1, v2, w0, w1, w2
+        V[6 * L + k], V[7 * L + k], V[8 * L + k] = a0, a1, a2
+        V[9 * L + k], V[10 * L + k], V[11 * L + k] = d0, d1, d2
+        x[k], x[L + k], x[2 * L + k] = a0 + w1 * v2 - w2 * v1, a1 + w2 * v0 - w0 * v2, a2 + w0 * v1 - w1 * v0
+        x[3 * L + k], x[4 * L + k], x[5 * L + k] = -w1 * w1 - w2 * w2, w0 * w1 + d2, w0 * w2 - d1
+        x[6 * L + k], x[7 * L + k], x[8 * L + k] = w0 * w1 - d2, -w0 * w0 - w2 * w2, w1 * w2 + d0
+        x[9 * L + k], x[10 * L + k], x[11 * L + k] = w0 * w2 + d1, w1 * w2 - d0, -w0 * w0 - w1 * w1
+        x[12 * L + k], x[13 * L + k], x[14 * L + k] = w0, w1, w2
+        x[15 * L + k], x[16 * L + k], x[17 * L + k] = d0, d1, d2
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def _project(s, x, y):
+    """Row of one joint over the ten parameters of one link: its subspace s (in the link frame) times the wrench."""
+    for k in range(L):
+        v0, v1, v2, w0, w1, w2 = s[k], s[L + k], s[2 * L + k], s[3 * L + k], s[4 * L + k], s[5 * L + k]
+        a0, a1, a2 = x[k], x[L + k], x[2 * L + k]
+        o0, o1, o2 = x[12 * L + k], x[13 * L + k], x[14 * L + k]
+        d0, d1, d2 = x[15 * L + k], x[16 * L + k], x[17 * L + k]
+        y[k] = v0 * a0 + v1 * a1 + v2 * a2
+        y[L + k] = x[3 * L + k] * v0 + x[4 * L + k] * v1 + x[5 * L + k] * v2 + a1 * w2 - a2 * w1
+        y[2 * L + k] = x[6 * L + k] * v0 + x[7 * L + k] * v1 + x[8 * L + k] * v2 + a2 * w0 - a0 * w2
+        y[3 * L + k] = x[9 * L + k] * v0 + x[10 * L + k] * v1 + x[11 * L + k] * v2 + a0 * w1 - a1 * w0
+        u0, u1, u2 = w1 * o2 - w2 * o1, w2 * o0 - w0 * o2, w0 * o1 - w1 * o0
+        y[4 * L + k] = w0 * d0 + u0 * o0
+        y[5 * L + k] = w0 * d1 + w1 * d0 + u0 * o1 + u1 * o0
+        y[6 * L + k] = w1 * d1 + u1 * o1
+        y[7 * L + k] = w0 * d2 + w2 * d0 + u0 * o2 + u2 * o0
+        y[8 * L + k] = w1 * d2 + w2 * d1 + u1 * o2 + u2 * o1
+        y[9 * L + k] = w2 * d2 + u2 * o2
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def _outward(chain, q, dq, ddq, first, last, E, V, X):
+    """Poses, velocities and accelerations of all links for one block of lanes, from the base outwards."""
+    u, base = np.empty(5 * L), np.zeros(12 * L)
+    for r in range(3):
+        base[(6 + r) * L : (7 + r) * L] = -chain.gravity[r]
+    for i in range(chain.parent.shape[0]):
+        for k in range(L):
+            sample = min(first + k, last)
+            u[2 * L + k], u[3 * L + k], u[4 * L + k] = q[sample, i], dq[sample, i], ddq[sample, i]
+            u[k], u[L + k] = np.cos(q[sample, i]), np.sin(q[sample, i])
+        _pose(chain, i, u, E[i])
+        up = base if chain.parent[i] < 0 else V[chain.parent[i]]
+        _move(E[i], up[: 6 * L], V[i, : 6 * L])
+        _move(E[i], up[6 * L :], V[i, 6 * L :])
+        _accelerate(chain.S[i], u, V[i], X[i])
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def fill_regressor(chain, q, dq, ddq, start, stop, out):
+    """Write samples `start` to `stop` of the inertial regressor into out[sample, joint, 10·link + parameter].
+
+    Entries of links that a joint does not carry are left as they are: zero.
+    """
+    n_dof = chain.parent.shape[0]
+    E, X = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L))
+    V = np.empty((n_dof, 12 * L))
+    s, y = np.empty((n_dof, n_dof, 6 * L)), np.empty(10 * L)
+    for i in range(n_dof):
+        for r in range(6):
+            s[i, i, r * L : (r + 1) * L] = chain.S[i, r]
+    for first in range(start, stop, L):
+        _outward(chain, q, dq, ddq, first, stop - 1, E, V, X)
+        count = min(L, stop - first)
+        for i in range(n_dof):
+            j = i
+            while j >= 0:
+                if j != i:
+                    _move(E[i], s[chain.parent[i], j], s[i, j])
+                _project(s[i, j], X[i], y)
+                for k in range(count):
+                    row = out[first + k, j, 10 * i : 10 * i + 10]
+                    for c in range(10):
+                        row[c] = y[c * L + k]
+                j = chain.parent[j]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def _wrench(x, pi, f):
+    """Force (rows 0…2) and moment about the link origin (3…5) that Newton and Euler ask for."""
+    m, m0, m1, m2 = pi[0], pi[1], pi[2], pi[3]
+    xx, xy, yy, xz, yz, zz = pi[4], pi[5], pi[6], pi[7], pi[8], pi[9]
+    for k in range(L):
+        a0, a1, a2 = x[k], x[L + k], x[2 * L + k]
+        w0, w1, w2 = x[12 * L + k], x[13 * L + k], x[14 * L + k]
+        d0, d1, d2 = x[15 * L + k], x[16 * L + k], x[17 * L + k]
+        h0, h1, h2 = xx * w0 + xy * w1 + xz * w2, xy * w0 + yy * w1 + yz * w2, xz * w0 + yz * w1 + zz * w2
+        f[k] = m * a0 + x[3 * L + k] * m0 + x[6 * L + k] * m1 + x[9 * L + k] * m2
+        f[L + k] = m * a1 + x[4 * L + k] * m0 + x[7 * L + k] * m1 + x[10 * L + k] * m2
+        f[2 * L + k] = m * a2 + x[5 * L + k] * m0 + x[8 * L + k] * m1 + x[11 * L + k] * m2
+        f[3 * L + k] = xx * d0 + xy * d1 + xz * d2 + w1 * h2 - w2 * h1 + m1 * a2 - m2 * a1
+        f[4 * L + k] = xy * d0 + yy * d1 + yz * d2 + w2 * h0 - w0 * h2 + m2 * a0 - m0 * a2
+        f[5 * L + k] = xz * d0 + yz * d1 + zz * d2 + w0 * h1 - w1 * h0 + m0 * a1 - m1 * a0
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def _pass_on(E, f, up):
+    """Add the wrench of a link to that of its parent, moved into the parent's frame."""
+    for k in range(L):
+        g0 = E[k] * f[k] + E[L + k] * f[L + k] + E[2 * L + k] * f[2 * L + k]
+        g1 = E[3 * L + k] * f[k] + E[4 * L + k] * f[L + k] + E[5 * L + k] * f[2 * L + k]
+        g2 = E[6 * L + k] * f[k] + E[7 * L + k] * f[L + k] + E[8 * L + k] * f[2 * L + k]
+        n0 = E[k] * f[3 * L + k] + E[L + k] * f[4 * L + k] + E[2 * L + k] * f[5 * L + k]
+        n1 = E[3 * L + k] * f[3 * L + k] + E[4 * L + k] * f[4 * L + k] + E[5 * L + k] * f[5 * L + k]
+        n2 = E[6 * L + k] * f[3 * L + k] + E[7 * L + k] * f[4 * L + k] + E[8 * L + k] * f[5 * L + k]
+        p0, p1, p2 = E[9 * L + k], E[10 * L + k], E[11 * L + k]
+        up[k] += g0
+        up[L + k] += g1
+        up[2 * L + k] += g2
+        up[3 * L + k] += n0 + p1 * g2 - p2 * g1
+        up[4 * L + k] += n1 + p2 * g0 - p0 * g2
+        up[5 * L + k] += n2 + p0 * g1 - p1 * g0
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def newton_euler(chain, q, dq, ddq, theta, start, stop, tau, wrench):
+    """Inverse dynamics: torque of every joint, and the wrench it passes on, in link axes about the link origin.
+
+    tau[sample, joint]; wrench[sample, joint, (force, moment)]; theta is (n_links, 10).
+    """
+    n_dof = chain.parent.shape[0]
+    E, X = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L))
+    V, f = np.empty((n_dof, 12 * L)), np.empty((n_dof, 6 * L))
+    for first in range(start, stop, L):
+        _outward(chain, q, dq, ddq, first, stop - 1, E, V, X)
+        for i in range(n_dof):
+            _wrench(X[i], theta[i], f[i])
+        for i in range(n_dof - 1, -1, -1):
+            for k in range(min(L, stop - first)):
+                power = 0.0
+                for r in range(6):
+                    power += chain.S[i, r] * f[i, r * L + k]
+                    wrench[first + k, i, r] = f[i, r * L + k]
+                tau[first + k, i] = power
+            if chain.parent[i] >= 0:
+                _pass_on(E[i], f[i], f[chain.parent[i]])

@@ -1,0 +1,103 @@
+"""Errors of dynid: every message says where, what, and what now."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "ContradictoryBounds",
+    "DynidError",
+    "ExcitationError",
+    "MotionError",
+    "OutputError",
+    "ParameterError",
+    "RecordingError",
+    "RegressionError",
+    "RobotError",
+    "RobotFileError",
+    "UnknownJoint",
+    "UnknownName",
+    "UnknownRobot",
+]
+
+
+class DynidError(Exception):
+    """Anything dynid refuses to do; the message is meant for the person at the keyboard."""
+
+
+class RegressionError(DynidError, ValueError):
+    """Data from which nothing can be estimated; the message says which and what to do."""
+
+
+class RobotError(DynidError, ValueError):
+    """A robot that cannot be built or used as asked."""
+
+
+class RobotFileError(RobotError):
+    """A robot file that cannot be read; the message names the file and the element."""
+
+
+class OutputError(DynidError, OSError):
+    """A file that cannot be written; nothing of it was left behind."""
+
+
+class ParameterError(DynidError, ValueError):
+    """Parameters of the wrong shape, not finite, or outside what the operation is defined for."""
+
+
+class ContradictoryBounds(ParameterError):
+    """Constraints that no parameters can meet together; the message names them.
+
+    Attributes:
+        clashing: the constraints, as sentences such as ``m1 ≤ 2``.
+    """
+
+    def __init__(self, clashing: Iterable[str], *, where: str = "") -> None:
+        self.clashing = tuple(clashing)
+        super().__init__(
+            f"{where + ': ' if where else ''}these cannot hold together: {', '.join(self.clashing)}; widen one of them"
+        )
+
+
+class MotionError(DynidError, ValueError):
+    """A motion whose shape does not fit the robot or whose values are not finite."""
+
+
+class RecordingError(DynidError, ValueError):
+    """A log or a column map that cannot be read or used; the message names the file and the place in it."""
+
+
+class ExcitationError(DynidError, ValueError):
+    """A motion that cannot be designed as asked: limits that contradict each other, a pose outside them."""
+
+
+class UnknownName(DynidError, ValueError):
+    """A name that does not exist; the message offers the nearest and lists those that do.
+
+    Attributes:
+        name: what was asked for.
+        known: the names that exist.
+    """
+
+    def __init__(self, name: str, *, known: Iterable[str], kind: str = "name", where: str = "") -> None:
+        self.name = name
+        self.known = tuple(known)
+        close = difflib.get_close_matches(name, self.known, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        listing = ", ".join(self.known) if self.known else "none"
+        super().__init__(f"{where + ': ' if where else ''}no {kind} {name!r}; {hint}known: {listing}")
+
+
+class UnknownJoint(UnknownName, RobotError):
+    """A joint name that the robot does not have."""
+
+    def __init__(self, name: str, *, known: Iterable[str], where: str = "") -> None:
+        super().__init__(name, known=known, kind="joint", where=where)
+
+
+class UnknownRobot(UnknownName, RobotError):
+    """A robot that is neither built in nor a file."""
+
+    def __init__(self, name: str, *, known: Iterable[str]) -> None:
+        super().__init__(name, known=known, kind="built-in robot or file")

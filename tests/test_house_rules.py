@@ -1,0 +1,112 @@
+"""Sizes and habits that keep the code readable, over every file of the project."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CODE = ("src", "tests", "benchmarks", "docs", "examples")
+MAX_MODULE_LINES = 450
+MAX_CLASS_LINES = 300
+MAX_FUNCTION_LINES = 80
+TEXT_SUFFIXES = {".py", ".md", ".rst", ".toml", ".txt", ".cff", ".yml", ".sh", ".cfg", ".html", ".j2", ""}
+MACHINE_PATH = re.compile(r"(?<![\w.])/(work|tmp|root|farm|home|opt|Users)/")
+ADDRESS = re.compile(r"://|^\s*-(i|f)\b|--(extra-)?index-url|--find-links|\s@\s|\bfile:", re.MULTILINE)
+
+
+def python_files() -> list[Path]:
+    return [p for folder in CODE for p in sorted((ROOT / folder).rglob("*.py")) if "_build" not in p.parts]
+
+
+def text_files() -> Iterator[Path]:
+    tops = [p for p in ROOT.iterdir() if p.is_file()]
+    below = [p for folder in (*CODE, "requirements", ".ci") for p in (ROOT / folder).rglob("*")]
+    for path in sorted(tops + below):
+        skipped = {"_build", "__pycache__"} & set(path.parts)
+        # In a git worktree .git is a file that holds a path of this machine.
+        if path.is_file() and path.suffix in TEXT_SUFFIXES and not skipped and path.name != ".git":
+            yield path
+
+
+def in_library(path: Path) -> bool:
+    return path.relative_to(ROOT).parts[0] == "src"
+
+
+def size_complaints(text: str, *, library: bool) -> list[str]:
+    """Modules, classes and functions of this text that are longer than allowed."""
+    found = []
+    n_lines = text.count("\n")
+    if library and n_lines > MAX_MODULE_LINES:
+        found.append(f"{n_lines} lines")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            is_class = isinstance(node, ast.ClassDef)
+            length = (node.end_lineno or node.lineno) - node.lineno
+            limit = MAX_CLASS_LINES if is_class else MAX_FUNCTION_LINES
+            if length > limit and (library or not is_class):
+                found.append(f"line {node.lineno}: {node.name} has {length} lines, at most {limit}")
+    return found
+
+
+def habit_complaints(text: str, *, may_print: bool) -> list[str]:
+    """Calls of print, and handlers that catch everything."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print" and not may_print:
+            found.append(f"line {node.lineno}: print in the library")
+        if isinstance(node, ast.ExceptHandler):
+            kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+            names = [getattr(kind, "id", None) for kind in kinds]
+            if node.type is None or {"Exception", "BaseException"} & set(names):
+                found.append(f"line {node.lineno}: catches everything")
+    return found
+
+
+@pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_modules_classes_and_functions_stay_short(path):
+    assert size_complaints(path.read_text(encoding="utf-8"), library=in_library(path)) == []
+
+
+@pytest.mark.parametrize("path", [p for p in python_files() if in_library(p)], ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_library_neither_prints_nor_catches_everything(path):
+    may_print = path.relative_to(ROOT / "src" / "dynid").parts[0] in ("cli", "cli.py")
+    assert habit_complaints(path.read_text(encoding="utf-8"), may_print=may_print) == []
+
+
+def test_no_file_names_a_path_of_one_machine():
+    named = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in text_files()
+        for match in MACHINE_PATH.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert named == []
+
+
+def test_the_lock_names_no_address_and_hashes_every_package():
+    files = sorted((ROOT / "requirements").glob("*.txt"))
+    assert [path.stem for path in files] == ["docs", "run", "test"]
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        assert ADDRESS.search(text) is None, path.name
+        entries = re.split(r"\n(?=\S)", text.strip())
+        assert len(entries) > 20
+        assert [entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry] == [], path.name
+
+
+def test_the_rules_find_what_they_forbid():
+    long_function = "def f():\n" + "    x = 1\n" * (MAX_FUNCTION_LINES + 1)
+    long_class = "class C:\n" + "    x = 1\n" * (MAX_CLASS_LINES + 1)
+    assert len(size_complaints(long_function, library=False)) == 1
+    assert len(size_complaints(long_class, library=True)) == 1
+    assert size_complaints(long_class, library=False) == []
+    assert len(size_complaints("\n" * (MAX_MODULE_LINES + 1), library=True)) == 1
+    assert len(habit_complaints("print(1)", may_print=False)) == 1
+    assert habit_complaints("print(1)", may_print=True) == []
+    for handler in ("except Exception:", "except (ValueError, Exception):", "except:"):
+        assert len(habit_complaints(f"try:\n    pass\n{handler}\n    pass", may_print=True)) == 1
+    assert MACHINE_PATH.search("see /" + "home/me/data")
+    assert ADDRESS.search("--extra-index-url x")
+    assert ADDRESS.search("pin @ git+ssh")
