@@ -13,6 +13,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from dynid.chain import *  # noqa: F403
     from dynid.dynamics import *  # noqa: F403
+    from dynid.recording import *  # noqa: F403
+    from dynid.regression import *  # noqa: F403
+    from dynid.validation import *  # noqa: F403
+    from dynid.writers import *  # noqa: F403
 
 _HOMES = {
     "dynid.chain": (
@@ -40,6 +44,31 @@ _HOMES = {
         "friction_models",
         "random_motion",
     ),
+    "dynid.recording": (
+        "ColumnMap",
+        "Conditioning",
+        "Recording",
+        "read_column_map",
+        "read_recording",
+        "stream_recording",
+    ),
+    "dynid.regression": (
+        "OLS",
+        "WLS",
+        "Constraints",
+        "Estimate",
+        "Feasible",
+        "Prior",
+        "Regression",
+        "Reverse",
+        "Robust",
+        "SampleRows",
+        "StreamedRows",
+        "compress",
+        "read_bounds",
+    ),
+    "dynid.validation": ("Validation", "validate"),
+    "dynid.writers": ("IdentifiedModel", "load_model", "save_model", "write_urdf"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -9,6 +9,8 @@ __all__ = [
     "ContradictoryBounds",
     "DynidError",
     "ExcitationError",
+    "ExportError",
+    "ModelFileError",
     "MotionError",
     "OutputError",
     "ParameterError",
@@ -16,6 +18,7 @@ __all__ = [
     "RegressionError",
     "RobotError",
     "RobotFileError",
+    "TrackingError",
     "UnknownJoint",
     "UnknownName",
     "UnknownRobot",
@@ -60,6 +63,14 @@ class ContradictoryBounds(ParameterError):
         )
 
 
+class ExportError(DynidError, ValueError):
+    """An export that was refused; nothing was written."""
+
+
+class ModelFileError(DynidError, ValueError):
+    """A model file that cannot be read; the message names the file."""
+
+
 class MotionError(DynidError, ValueError):
     """A motion whose shape does not fit the robot or whose values are not finite."""
 
@@ -70,6 +81,10 @@ class RecordingError(DynidError, ValueError):
 
 class ExcitationError(DynidError, ValueError):
     """A motion that cannot be designed as asked: limits that contradict each other, a pose outside them."""
+
+
+class TrackingError(DynidError, ValueError):
+    """A filter that cannot be set up, a stream that cannot be followed, a checkpoint that does not fit."""
 
 
 class UnknownName(DynidError, ValueError):

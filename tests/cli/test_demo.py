@@ -1,14 +1,30 @@
 import json
 
+from dynid import load_robot
 from dynid.cli import main
 
 
-def test_demo_writes_a_report_that_needs_no_network(tmp_path, capsys):
-    assert main(["demo", "--out", str(tmp_path / "demo"), "--json"]) == 0
+def test_demo_identifies_validates_and_writes_a_report_that_needs_no_network(tmp_path, capsys):
+    out = tmp_path / "demo"
+    assert main(["demo", "--out", str(out), "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
-    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert content["n_base"] == 64
-    assert "J2xx" in page
-    body = page[page.index("<body>") :]
-    assert "http" not in body
+    assert content["consistent"] is True
+    error = content["compared"]
+    assert error["feasible"] < 1.3 * error["truth"]
+    assert error["feasible"] < 0.2 * error["nominal without friction"]
+    assert content["coverage"] > 0.8
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "physically possible" in page
+    assert "http" not in page[page.index("<body>") :]
     assert len(page) < 8_000_000
+    assert load_robot(out / "robot.urdf").n_dof == 7
+    names = ["model.json", "report.html", "robot.urdf", "train.csv", "unseen.csv"]
+    assert sorted(path.name for path in out.iterdir()) == names
+
+
+def test_demo_speaks_to_people(tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--seed", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "report.html in a browser" in text
+    assert "intervals hold the true value" in text

@@ -120,7 +120,8 @@ class Joint:
         finite = all(np.all(np.isfinite(a)) for a in (self.axis, self.T_parent_joint, self.T_joint_link))
         if not finite or norm == 0.0:
             raise RobotError(f"joint {self.name!r}: axis and placement must be finite and the axis not zero")
-        object.__setattr__(self, "axis", readonly(self.axis / norm))
+        if abs(norm - 1.0) > 1e-12:  # an axis that is a unit vector keeps its digits through a model file
+            object.__setattr__(self, "axis", readonly(self.axis / norm))
         self.limits.check(self.name)
 
     def T_parent_link(self, position: float) -> Transform:

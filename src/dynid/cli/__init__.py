@@ -30,6 +30,9 @@ COMMANDS = {
     "info": "Joints, limits, base parameters with their labels, and which parameters can never be seen.",
     "lint": "Physically impossible or suspicious inertias, and the smallest repair.",
     "simulate": "A log with known truth, friction and noise, open or closed loop.",
+    "identify": "The model of a robot from logs of its motion and torque, with a report.",
+    "reverse": "Coefficients from a controller's own M(q) and g(q).",
+    "validate": "Predicted against measured torque, per joint; several models side by side.",
 }
 """Command names, in the order of the work, with what each does."""
 

@@ -57,9 +57,11 @@ class Motion:
         return int(self.q.shape[1])
 
     def part(self, start: int, stop: int) -> Motion:
-        """Samples `start` to `stop` (exclusive)."""
-        piece = slice(start, stop)
-        return Motion(self.t[piece], self.q[piece], self.dq[piece], self.ddq[piece])
+        """Samples `start` to `stop` (exclusive); a view, since what is frozen and checked stays so."""
+        piece = object.__new__(Motion)
+        for name in ("t", "q", "dq", "ddq"):
+            object.__setattr__(piece, name, getattr(self, name)[start:stop])
+        return piece
 
     @classmethod
     def at_rest(cls, q: Float[Array, "n_samples n_dof"]) -> Motion:

@@ -1,0 +1,114 @@
+"""Streaming compression: throughput, memory, and the whole fit against a Pinocchio loop with lstsq."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from benchmarks import Line
+from dynid import Motion, TorqueModel, base_parameters, friction_models, load_robot, random_motion
+from dynid.arrays import Array
+from dynid.dynamics import BaseParameters
+from dynid.recording import Conditioning, Recording, Samples, Segment
+from dynid.regression import OLS, JointRows, Regression, SampleRows, compress
+
+N_STREAM = int(os.environ.get("DYNID_BENCH_SAMPLES", "10_000_000"))
+N_PEER = 1_000_000
+N_LOOP = 100_000
+"""Samples of the peer's loop that are timed; its time is proportional to them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Endless:
+    """The same stretch of random motion again and again: a log of any length without holding it."""
+
+    model: TorqueModel
+    base: BaseParameters
+    samples: Samples
+    n_samples: int
+    memory: list[float]
+
+    def blocks(self) -> Iterator[tuple[JointRows, ...]]:
+        done = 0
+        while done < self.n_samples:
+            yield from SampleRows(self.model, self.base, (self.samples,)).blocks()
+            done += self.samples.n_samples
+            self.memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
+
+
+def stretch(model: TorqueModel, n_samples: int) -> tuple[Samples, Array]:
+    """Random states at 1 kHz with their torque, taken as they are."""
+    motion = random_motion(model.robot, n_samples, np.random.default_rng(0))
+    timed = Motion(np.arange(n_samples) / 1000.0, motion.q, motion.dq, motion.ddq)
+    theta = np.concatenate([model.robot.nominal.ravel(), np.full(model.n_params - model.n_inertial, 0.1)])
+    tau = model.torque(timed, theta)
+    recording = Recording(model.robot.joint_names, timed.t, timed.q, timed.dq, tau=tau)
+    plan = Conditioning(cutoff_hz=np.inf, rate_hz=1000.0).plan(recording)
+    return Samples(recording.joint_names, (Segment(timed, tau),), plan), theta
+
+
+def peer_seconds(model: TorqueModel, base: BaseParameters, motion: Motion, tau: Array) -> float:
+    """Time of a Pinocchio loop and `lstsq` on the stacked matrix for `N_PEER` samples, s.
+
+    The loop is timed on a part; the factorisation on as many rows as fit into memory, both scaled by their length.
+    """
+    robot = model.robot
+    data, n = robot.pinocchio.createData(), N_LOOP
+    started = time.perf_counter()
+    W = np.empty((n, robot.n_dof, model.n_params))
+    for k in range(n):
+        W[k, :, : model.n_inertial] = pin.computeJointTorqueRegressor(
+            robot.pinocchio, data, motion.q[k], motion.dq[k], motion.ddq[k]
+        )
+    W[:, :, model.n_inertial :] = 0.0
+    stacked = base.reduce(W).reshape(-1, base.n_base) + 1e-9
+    np.linalg.lstsq(stacked, tau[:n].ravel(), rcond=None)
+    return (time.perf_counter() - started) * N_PEER / n
+
+
+def run() -> list[Line]:
+    """Ratios measured in one run."""
+    robot = load_robot("panda")
+    model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))
+    base = base_parameters(model)
+    samples, _ = stretch(model, 200_000)
+    compress(SampleRows(model, base, (stretch(model, 5_000)[0],)))
+    memory: list[float] = []
+    started = time.perf_counter()
+    regression: Regression = compress(Endless(model, base, samples, N_STREAM, memory))
+    seconds = time.perf_counter() - started
+    OLS().fit(regression)
+    own = seconds * N_PEER / N_STREAM
+    motion, tau = samples.segments[0].motion, samples.segments[0].tau
+    peer = peer_seconds(model, base, motion, tau)
+    growth = memory[-1] - memory[min(2, len(memory) - 1)]
+    lines = [
+        Line("streaming compression, Panda with friction", N_STREAM / seconds / 1e3, 500.0, "thousand samples/s"),
+        Line("memory growth over the stream", growth, 50.0, "MB", bound="at most"),
+        Line("fit of 10⁶ samples: Pinocchio loop + lstsq over dynid", peer / own, 15.0, "×"),
+    ]
+    return lines + identify_lines()
+
+
+def identify_lines() -> list[Line]:
+    """The command on the real Panda log, where the data are."""
+    data = os.environ.get("DYNID_DATA")
+    if not data:
+        return [Line("dynid identify on the Panda log (DYNID_DATA is not set)", float("nan"), None, "s")]
+    log = Path(data) / "panda" / "excitation_log.csv.gz"
+    command = [sys.executable, "-m", "dynid", "identify", "panda", str(log), "--out", ".bench-identify", "--json"]
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=False)
+        times.append(time.perf_counter() - started)
+    return [Line("dynid identify on the 20 544-sample Panda log", min(times), 3.0, "s", bound="at most")]

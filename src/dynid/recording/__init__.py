@@ -1,0 +1,42 @@
+"""What was measured on the motion: recordings, and how to read them from log files."""
+
+from dynid.recording.filters import LowPass
+from dynid.recording.mapping import ColumnMap, read_column_map
+from dynid.recording.readers import SUFFIXES, read_recording, stream_recording
+from dynid.recording.recording import Intervals, Recording
+from dynid.recording.signals import Conditioning, Plan, Samples, Segment
+from dynid.recording.text import write_csv
+
+MODULES = (
+    "recording",
+    "mapping",
+    "columns",
+    "text",
+    "containers",
+    "parquet",
+    "bags",
+    "readers",
+    "filters",
+    "signals",
+    "sensors",
+    "commanded",
+    "closed_loop",
+    "synthetic",
+)
+"""The order of this folder: a module imports only those before it."""
+
+__all__ = [
+    "SUFFIXES",
+    "ColumnMap",
+    "Conditioning",
+    "Intervals",
+    "LowPass",
+    "Plan",
+    "Recording",
+    "Samples",
+    "Segment",
+    "read_column_map",
+    "read_recording",
+    "stream_recording",
+    "write_csv",
+]

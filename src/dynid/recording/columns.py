@@ -1,0 +1,320 @@
+"""Which column of a log is which signal of which joint."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dynid.arrays import Array, Float
+from dynid.errors import RecordingError
+from dynid.recording.mapping import EVERY, ColumnMap, unit_factor
+from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
+
+__all__ = ["TIME_NAMES", "Block", "Layout", "Table", "layout", "regrouped"]
+
+TIME_NAMES = ("t", "time", "timestamp", "t_s", "time_s", "stamp", "sec", "secs", "seconds")
+"""Names of a time column in s, the most trusted first."""
+STEMS: dict[str, tuple[str, ...]] = {
+    "q": ("q", "position", "pos", "joint_position", "joint_pos", "angle"),
+    "dq": ("dq", "qd", "qdot", "velocity", "vel", "joint_velocity", "joint_vel", "speed"),
+    "ddq": ("ddq", "qdd", "qddot", "acceleration", "acc", "joint_acceleration", "joint_acc"),
+    "tau": ("tau", "τ", "torque", "trq", "effort", "joint_torque", "joint_effort"),
+    "current": ("i", "current", "cur", "motor_current", "joint_current"),
+}
+"""Names of signals; the first is the one dynid writes, the others are tried where it is absent."""
+MAX_LISTED = 40
+"""Columns of a file that an error lists."""
+MAX_UNFIT = 8
+"""Other contents of a file that an error explains."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive samples of some columns of a log."""
+
+    values: Float[Array, "n_samples n_columns"]
+    """In the units of the log."""
+    n_skipped: int = 0
+    """Messages of a bag that were left out among them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A log as a table of numbers: the names of its columns, and how to read some of them piece by piece."""
+
+    source: str
+    names: tuple[str, ...]
+    """As the file has them, in its order."""
+    blocks: Callable[[Sequence[str], int], Iterator[Block]]
+    """Reads the named columns, in blocks of this many samples (the last may be shorter)."""
+    unfit: Mapping[str, str] = field(default_factory=dict)
+    """What else the file holds under a name, and why it is no column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where in a table the signals of a recording are, and their factors to SI units at the joint."""
+
+    source: str
+    joint_names: tuple[str, ...]
+    columns: tuple[str, ...]
+    """The columns to read."""
+    factors: Float[Array, " n_columns"]
+    """What to multiply each column by to have SI units at the joint."""
+    spans: Mapping[str, slice]
+    """The columns of `t` and of each signal, among `columns`."""
+    rate_hz: float | None = None
+    """Samples per second, in place of a time column."""
+
+    def recording(self, block: Block, first_sample: int) -> Recording:
+        """The samples of a block, whose first one is number `first_sample` of the log, in SI units."""
+        values = {name: block.values[:, span] for name, span in self.spans.items()}
+        for name, span in self.spans.items():
+            if np.any(self.factors[span] != 1.0):
+                values[name] = values[name] * self.factors[span]
+        numbers = first_sample + np.arange(len(block.values))
+        t = values["t"][:, 0] if self.rate_hz is None else numbers / self.rate_hz
+        return Recording(
+            self.joint_names,
+            t,
+            values["q"],
+            dq=values.get("dq"),
+            ddq=values.get("ddq"),
+            tau=values.get("tau"),
+            current=values.get("current"),
+            base_wrench=values.get("base_wrench"),
+            tool_wrench=values.get("tool_wrench"),
+            source=self.source,
+            first_sample=first_sample,
+            n_skipped=block.n_skipped,
+        )
+
+
+def layout(table: Table, joint_names: Sequence[str], columns: ColumnMap) -> Layout:
+    """Find the time, the joint signals and the wrench in a table; q of every joint must be there, the rest may be.
+
+    Raises:
+        RecordingError: for duplicated, ambiguous or missing columns (all of them) and for a wrong number of joints.
+        UnknownJoint: for a column map that names other joints.
+    """
+    columns.check_joints(joint_names)
+    twice = [name for name, count in Counter(table.names).items() if count > 1 and name]
+    if twice:
+        raise RecordingError(
+            f"{table.source}: duplicated column names: {', '.join(twice)}; rename or delete the copies"
+        )
+    search = _Search(table, tuple(joint_names), columns)
+    found = {"t": search.time(), **{signal: search.joint_signal(signal) for signal in JOINT_SIGNALS}}
+    found |= {signal: search.wrench(signal) for signal in WRENCH_SIGNALS}
+    search.complain()
+
+    names: list[str] = []
+    factors: list[float] = []
+    spans: dict[str, slice] = {}
+    for signal, places in found.items():
+        if not places:
+            continue
+        spans[signal] = slice(len(names), len(names) + len(places))
+        names += places
+        if signal == "t":
+            factors.append(unit_factor("t", columns.units.t))
+        elif signal in WRENCH_SIGNALS:
+            factors += [float(columns.wrench_sign)] * len(places)
+        else:
+            factors += [columns.factor(signal, joint) for joint in joint_names]
+    reused = [name for name, count in Counter(names).items() if count > 1]
+    if reused:
+        raise RecordingError(
+            f"{table.source}: {', '.join(reused)} would stand for several signals or joints; "
+            "give each its own column in the column map"
+        )
+    return Layout(table.source, tuple(joint_names), tuple(names), np.array(factors), spans, columns.rate_hz)
+
+
+class _Search:
+    """One search through the columns of a table; gathers what is missing, so that one error names it all."""
+
+    def __init__(self, table: Table, joint_names: tuple[str, ...], columns: ColumnMap) -> None:
+        self.table = table
+        self.joint_names = joint_names
+        self.columns = columns
+        order = columns.ordered(joint_names)
+        self.numbers = {joint: order.index(joint) + columns.first for joint in joint_names}
+        self.names = set(table.names)
+        self.folded: dict[str, list[str]] = {}
+        for name in table.names:
+            self.folded.setdefault(name.casefold(), []).append(name)
+        self.missing: list[str] = []
+        self.wanted: list[str] = []
+
+    def time(self) -> list[str]:
+        """The time column, or none where the map gives a rate."""
+        if self.columns.rate_hz is not None:
+            return []
+        mapped = self.columns.columns.t
+        if mapped is not None:
+            return [self.mapped_column("t", (mapped,))]
+        for name in TIME_NAMES:
+            found = [name] if name in self.names else self.folded.get(name, [])
+            if found:
+                return [self.only("the time", found)]
+        self.missing.append("t (time in s; for a log without time give rate_hz in a column map)")
+        self.wanted += TIME_NAMES[:2]
+        return []
+
+    def joint_signal(self, signal: str) -> list[str]:
+        """The columns of a signal in the robot's order, none where the log does not have it."""
+        mapped: dict[str, str] = getattr(self.columns.columns, signal)
+        if EVERY in mapped or len(mapped) == len(self.joint_names):
+            return [
+                self.mapped_column(f"{signal} of {joint}", self.spelled(signal, joint)) for joint in self.joint_names
+            ]
+        stem = STEMS[signal][0]
+        for rank, stems in enumerate(((stem,), (stem,), STEMS[signal][1:])):
+            places = {joint: self.usual_column(signal, joint, stems, rank) for joint in self.joint_names}
+            numbered = self.numbered(stems, rank)
+            if any(places.values()) or numbered or (rank == 2 and (mapped or signal == "q")):
+                break
+        else:
+            return []
+        for joint in mapped:
+            places[joint] = self.mapped_column(f"{signal} of {joint}", self.spelled(signal, joint))
+        absent = [joint for joint in self.joint_names if not places[joint]]
+        if absent and rank == 2 and not mapped and signal != "q":
+            return []  # A few columns with a loose name, such as speed1 of a fan, are no signal of the joints.
+        if not mapped:
+            self.check_count(signal, numbered)
+        for joint in absent:
+            self.missing.append(f"{stem}{self.numbers[joint]} or {stem}.{self.columns.log_name(joint)}")
+            self.wanted += [f"{stem}{self.numbers[joint]}", f"{stem}.{joint}"]
+        return [place for place in places.values() if place]
+
+    def spelled(self, signal: str, joint: str) -> tuple[str, ...]:
+        """The names that the map allows for the column of a joint."""
+        mapped: dict[str, str] = getattr(self.columns.columns, signal)
+        if joint in mapped:
+            return (mapped[joint],)
+        pattern, number = mapped[EVERY], str(self.numbers[joint])
+        if "{n}" in pattern or "{joint}" in pattern:
+            return (pattern.replace("{n}", number).replace("{joint}", self.columns.log_name(joint)),)
+        return (pattern, pattern + number) if len(self.joint_names) == 1 else (pattern + number,)
+
+    def usual_column(self, signal: str, joint: str, stems: Sequence[str], rank: int) -> str | None:
+        """The column of a joint under its usual names: exact at rank 0, in other cases and spellings above."""
+        number, name = self.numbers[joint], self.columns.log_name(joint)
+        found: list[str] = []
+        for stem in stems:
+            candidates = [f"{stem}{number}", f"{stem}.{name}"]
+            if len(self.joint_names) == 1:
+                candidates.append(stem)
+            if rank == 0:
+                found += [candidate for candidate in candidates if candidate in self.names]
+                continue
+            candidates += [f"{stem}{mark}" for mark in (f"_{number}", f".{number}", f"[{number}]")]
+            candidates += [f"{stem}_{name}", f"{stem}/{name}", f"{name}.{stem}", f"{name}_{stem}", f"{name}/{stem}"]
+            found += [column for c in dict.fromkeys(candidates) for column in self.folded.get(c.casefold(), [])]
+        return self.only(f"{signal} of joint {joint!r}", list(dict.fromkeys(found))) if found else None
+
+    def numbered(self, stems: Sequence[str], rank: int) -> list[int]:
+        """The numbers of the columns that are a stem and a number."""
+        names = self.names if rank == 0 else set(self.folded)
+        inner = "|".join(re.escape(stem) for stem in stems)
+        pattern = re.compile(rf"(?:{inner})(\d+)" if rank == 0 else rf"(?:{inner})(?:[._]?(\d+)|\[(\d+)\])")
+        matches = (pattern.fullmatch(name) for name in names)
+        return sorted({int(match[match.lastindex or 1]) for match in matches if match})
+
+    def check_count(self, signal: str, numbered: list[int]) -> None:
+        """Refuse columns numbered for another robot, or from 0 where they should be from 1."""
+        first, n_dof, stem = self.columns.first, len(self.joint_names), STEMS[signal][0]
+        if not numbered or numbered[0] > 1 or numbered != list(range(numbered[0], numbered[0] + len(numbered))):
+            return
+        if len(numbered) != n_dof:
+            raise RecordingError(
+                f"{self.table.source}: {self.robot()}, but the file has {len(numbered)} numbered columns of {signal} "
+                f"({numbered[0]} to {numbered[-1]}); take the robot file of this log, or say in a column "
+                f'map which columns belong to which joint, as in columns.{signal} = "{stem}{{n}}"'
+            )
+        if numbered[0] != first:
+            raise RecordingError(
+                f"{self.table.source}: the columns of {signal} are numbered from {numbered[0]}, not from {first}; "
+                f"write first = {numbered[0]} in a column map"
+            )
+
+    def wrench(self, signal: str) -> list[str]:
+        """The six columns of a wrench, none where the log does not have all of them."""
+        place = signal.removesuffix("_wrench")
+        mapped = [getattr(self.columns.columns, axis) for axis in WRENCH_AXES]
+        bare = self.columns.wrench == place
+        if bare and all(mapped):
+            return [self.mapped_column(axis, (name,)) for axis, name in zip(WRENCH_AXES, mapped, strict=True)]
+        found: list[str] = []
+        for axis in WRENCH_AXES:
+            spellings = [f"{place}.{axis}", f"{place}_{axis}", *([axis] if bare else [])]
+            exact = [name for name in spellings if name in self.names]
+            columns = exact or [name for s in spellings for name in self.folded.get(s, [])]
+            if not columns:
+                return []
+            found.append(self.only(f"{axis} of the {place} wrench", columns))
+        return found
+
+    def mapped_column(self, what: str, spellings: Sequence[str]) -> str:
+        """The column that the map names, which must be there."""
+        for name in spellings:
+            if name in self.names:
+                return name
+        self.missing.append(f"{spellings[-1]} (named by {self.columns.source} for {what})")
+        self.wanted += spellings
+        return spellings[-1]
+
+    def only(self, what: str, found: Sequence[str]) -> str:
+        """The one column found; several are an error."""
+        if len(found) > 1:
+            raise RecordingError(
+                f"{self.table.source}: {', '.join(found)} could each be {what}; say which in a column map (--columns)"
+            )
+        return found[0]
+
+    def robot(self) -> str:
+        """The robot's joints in words."""
+        return f"the robot has {_plural('joint', self.joint_names)} {', '.join(self.joint_names)}"
+
+    def complain(self) -> None:
+        """Raise one error for all that is missing."""
+        if not self.missing:
+            return
+        near = [name for wish in self.wanted for name in difflib.get_close_matches(wish, self.table.names, n=1)]
+        listing = ", ".join(self.table.names[:MAX_LISTED]) or "no column"
+        if len(self.table.names) > MAX_LISTED:
+            listing += f" and {len(self.table.names) - MAX_LISTED} more"
+        hint = f"; nearest: {', '.join(dict.fromkeys(near))}" if near else ""
+        unfit = "".join(f"; {name} {reason}" for name, reason in list(self.table.unfit.items())[:MAX_UNFIT])
+        raise RecordingError(
+            f"{self.table.source}: no column {', '.join(self.missing)}; {self.robot()}; the file has {listing}"
+            f"{hint}{unfit}; rename them or give a column map (--columns map.toml)"
+        )
+
+
+def regrouped(pieces: Iterable[Float[Array, "_ n_columns"]], n_samples: int) -> Iterator[Block]:
+    """Pieces of any length as blocks of `n_samples`; the last may be shorter."""
+    held: list[Float[Array, "_ n_columns"]] = []
+    count = 0
+    for piece in pieces:
+        held.append(piece)
+        count += len(piece)
+        if count >= n_samples:
+            joined = np.concatenate(held)
+            whole = count - count % n_samples
+            for start in range(0, whole, n_samples):
+                yield Block(joined[start : start + n_samples])
+            held, count = [joined[whole:]], count - whole
+    if count:
+        yield Block(np.concatenate(held))
+
+
+def _plural(word: str, items: Sequence[object]) -> str:
+    return f"{len(items)} {word}{'' if len(items) == 1 else 's'}"

@@ -1,0 +1,117 @@
+"""Zero-phase low-pass kernels and their exact derivatives: one filter for position, velocity, torque and regressor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import signal
+
+from dynid.arrays import Array, Float, readonly
+
+__all__ = ["LowPass", "motion_bandwidth_hz"]
+
+ATTENUATION_DB = 50.0
+"""Of the stop band, from 4/3 of the cut-off on; the pass band ends at 2/3 of it and is as flat."""
+
+
+@dataclass(frozen=True)
+class LowPass:
+    """A symmetric finite filter (Kaiser-windowed sinc): no phase, no edge transients, only samples lost at the ends."""
+
+    cutoff_hz: float
+    """Where the gain is one half, Hz; infinite filters nothing."""
+    rate_hz: float
+    """Samples per second of what is filtered."""
+    attenuation_db: float = ATTENUATION_DB
+    """Of the stop band, relative, in dB (units of 20·log10)."""
+
+    @property
+    def active(self) -> bool:
+        """Whether it filters at all."""
+        return bool(np.isfinite(self.cutoff_hz))
+
+    @cached_property
+    def half_length(self) -> int:
+        """Samples lost at each end."""
+        if not self.active:
+            return 2
+        width = 2.0 * np.pi * (2.0 / 3.0) * self.cutoff_hz / self.rate_hz
+        return int(np.ceil((self.attenuation_db - 7.95) / (2.285 * width) / 2.0)) + 2
+
+    @cached_property
+    def kernel(self) -> Float[Array, " n_taps"]:
+        """Weights of 2·half_length + 1 samples, dimensionless, summing to one."""
+        n = np.arange(-self.half_length, self.half_length + 1)
+        if not self.active:
+            return readonly(n == 0)
+        # Two zeros at each end make the differences below exact on polynomials.
+        window = np.zeros(len(n))
+        window[2:-2] = np.kaiser(len(n) - 4, signal.kaiser_beta(self.attenuation_db))
+        fraction = 2.0 * self.cutoff_hz / self.rate_hz
+        weights = fraction * np.sinc(fraction * n) * window
+        return readonly(weights / weights.sum())
+
+    @cached_property
+    def slope(self) -> Float[Array, " n_taps"]:
+        """Weights (1/s) that filter and differentiate at once, exact on straight lines."""
+        h = self.kernel
+        steps = (h[2:] - h[:-2]) * self.rate_hz / 2.0
+        weights = np.concatenate([[h[1] * self.rate_hz / 2.0], steps, [-h[-2] * self.rate_hz / 2.0]])
+        return readonly(weights)
+
+    @cached_property
+    def curvature(self) -> Float[Array, " n_taps"]:
+        """Weights (1/s²) that filter and differentiate twice at once, exact on parabolas."""
+        h = self.kernel
+        steps = (h[2:] - 2.0 * h[1:-1] + h[:-2]) * self.rate_hz**2
+        return readonly(np.concatenate([[h[1] * self.rate_hz**2], steps, [h[-2] * self.rate_hz**2]]))
+
+    def applied(self, values: Float[Array, n_samples * rest], order: int = 0) -> Float[Array, n_left * rest]:
+        """Filtered values (order 0) or their first or second time derivative; half_length samples go at each end."""
+        kernel = (self.kernel, self.slope, self.curvature)[order]
+        weights = kernel.reshape(-1, *([1] * (values.ndim - 1)))
+        return signal.oaconvolve(values, weights, mode="valid", axes=0)
+
+    def thinned(self, values: Float[Array, "n_samples n_columns"], every: int) -> Float[Array, "n_left n_columns"]:
+        """One filtered sample in `every`, the first centred on sample half_length; the others are not computed."""
+        n_taps, group = len(self.kernel), 8
+        n_left = (len(values) - n_taps) // every + 1
+        if n_left <= 0:
+            return np.empty((0, values.shape[1]))
+        if not self.active:
+            return values[self.half_length :: every][:n_left]
+        span = (group - 1) * every + n_taps
+        weights = np.zeros((group, span))
+        for k in range(group):
+            weights[k, k * every : k * every + n_taps] = self.kernel
+        out = np.empty((n_left, values.shape[1]))
+        for first in range(0, n_left, group):
+            count = min(group, n_left - first)
+            length = (count - 1) * every + n_taps
+            block = values[first * every : first * every + length]
+            out[first : first + count] = weights[:count, :length] @ block
+        return out
+
+
+def motion_bandwidth_hz(q: Float[Array, "n_samples n_dof"], rate_hz: float, *, share: float = 0.95) -> float:
+    """The frequency below which `share` of the velocity's power lies, for the fastest joint, Hz.
+
+    The velocity spectrum comes from positions, bins near the noise floor left out: differentiated encoder noise would
+    pass for fast motion.
+    """
+    n = len(q)
+    window = np.hanning(n + 2)[1:-1]
+    trend = np.linspace(0.0, 1.0, n)[:, None]
+    centred = q - (q[0] + (q[-1] - q[0]) * trend)
+    power = np.abs(np.fft.rfft(centred * window[:, None], axis=0)) ** 2
+    frequency = np.fft.rfftfreq(n, 1.0 / rate_hz)
+    floor = np.median(power[len(power) // 2 :], axis=0)
+    velocity = np.where(power > 100.0 * floor, power, 0.0) * frequency[:, None] ** 2
+    total = velocity.sum(axis=0)
+    moving = total > 1e-9 * np.max(total, initial=0.0)
+    if not np.any(moving):
+        return float(frequency[1]) if n > 2 else rate_hz / 2.0
+    running = np.cumsum(velocity[:, moving], axis=0) / total[moving]
+    return float(max(frequency[np.searchsorted(running[:, j], share)] for j in range(running.shape[1])))

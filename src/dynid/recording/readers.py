@@ -1,0 +1,221 @@
+"""Log files of every format: read at once, or as a stream of any length."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import sqlite3
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dynid.errors import DynidError, RecordingError
+from dynid.recording.bags import bag_table
+from dynid.recording.columns import Block, Layout, Table, layout
+from dynid.recording.containers import hdf5_table, mat_table, npz_table
+from dynid.recording.mapping import ColumnMap
+from dynid.recording.parquet import parquet_table
+from dynid.recording.recording import Recording, time_error
+from dynid.recording.text import text_table
+
+__all__ = ["SUFFIXES", "read_recording", "stream_recording"]
+
+CHUNK_SAMPLES = 100_000
+"""Samples read at a time: some 20 MB for an arm of seven joints."""
+MAX_SUGGESTED = 3
+
+
+def _bag_errors() -> tuple[type[Exception], ...]:
+    from rosbags.highlevel import AnyReaderError
+    from rosbags.rosbag1 import ReaderError as ReaderError1
+    from rosbags.rosbag2 import ReaderError as ReaderError2
+    from rosbags.serde import SerdeError
+
+    found = [AnyReaderError, ReaderError1, ReaderError2, SerdeError, sqlite3.Error, struct.error, AssertionError]
+    with suppress(ModuleNotFoundError):  # rosbags reads SQLite by the one or the other, as its version is
+        import apsw
+
+        found.append(apsw.Error)
+    return *found, AttributeError, LookupError, ArithmeticError, ValueError
+
+
+def _arrow_errors() -> tuple[type[Exception], ...]:
+    import pyarrow as pa
+
+    return pa.ArrowException, UnicodeDecodeError
+
+
+def _mat_errors() -> tuple[type[Exception], ...]:
+    from scipy.io.matlab import MatReadError
+
+    return (
+        MatReadError,
+        zlib.error,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        RuntimeError,
+        UnboundLocalError,
+    )
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A kind of log file."""
+
+    kind: str
+    suffixes: tuple[str, ...]
+    table: Callable[[Path, ColumnMap], Table]
+    errors: Callable[[], tuple[type[Exception], ...]]
+    """What the library that reads it raises for a damaged file."""
+
+
+TEXT = _Format("text file", (".csv", ".tsv", ".txt", ".gz"), text_table, _arrow_errors)
+BAG = _Format("ROS bag", (".bag", ".db3", ".mcap"), bag_table, _bag_errors)
+FORMATS = (
+    TEXT,
+    _Format(
+        "NPZ file",
+        (".npz",),
+        npz_table,
+        lambda: (zipfile.BadZipFile, zlib.error, ValueError, RuntimeError),
+    ),
+    _Format("Parquet file", (".parquet", ".pq"), parquet_table, _arrow_errors),
+    _Format(
+        "HDF5 file", (".h5", ".hdf5", ".hdf"), hdf5_table, lambda: (RuntimeError, LookupError, ValueError, TypeError)
+    ),
+    _Format("MAT file", (".mat",), mat_table, _mat_errors),
+    BAG,
+)
+"""Every format that can be read; a new one is one line here."""
+SUFFIXES = tuple(suffix for file_format in FORMATS for suffix in file_format.suffixes)
+"""Endings of log files; a ROS 2 bag may also be a folder."""
+
+
+def read_recording(path: Path | str, joint_names: Sequence[str], *, columns: ColumnMap | None = None) -> Recording:
+    """The whole log of a file, in SI units at the joints.
+
+    Args:
+        path: CSV (also .gz), NPZ, Parquet, HDF5, MAT, ROS 1 or ROS 2 bag (file or folder), or MCAP.
+        joint_names: the joints of the robot, in its order; the log may have them in another.
+        columns: names, units, signs and gear ratios of the log, where they are not the usual ones.
+
+    Raises:
+        RecordingError: saying where in the file, what, and what to do.
+    """
+    plan, stream = _opened(Path(path), joint_names, columns or ColumnMap(), CHUNK_SAMPLES)
+    blocks = list(stream)
+    n_skipped = sum(block.n_skipped for block in blocks)
+    values = np.concatenate([block.values for block in blocks]) if blocks else np.empty((0, 0))
+    if not len(values):
+        raise _no_samples(plan, n_skipped)
+    return plan.recording(Block(values, n_skipped), 0)
+
+
+def stream_recording(
+    path: Path | str,
+    joint_names: Sequence[str],
+    *,
+    columns: ColumnMap | None = None,
+    chunk_samples: int = CHUNK_SAMPLES,
+) -> Iterator[Recording]:
+    """The log of a file in consecutive pieces, in SI units at the joints; memory does not grow with the log.
+
+    The exceptions are MAT files up to version 7.2 and NPZ arrays in Fortran order: they are loaded whole.
+
+    Args:
+        path: as for `read_recording`.
+        joint_names: the joints of the robot, in its order; the log may have them in another.
+        columns: names, units, signs and gear ratios of the log, where they are not the usual ones.
+        chunk_samples: samples of a piece; the last may have fewer.
+
+    Raises:
+        RecordingError: saying where in the file, what, and what to do.
+    """
+    if chunk_samples < 1:
+        raise RecordingError(f"chunk_samples is {chunk_samples}; it must be at least 1")
+    plan, blocks = _opened(Path(path), joint_names, columns or ColumnMap(), chunk_samples)
+    n_before = n_skipped = 0
+    last_time = 0.0
+    for block in blocks:
+        n_skipped += block.n_skipped
+        if not len(block.values):
+            continue
+        chunk = plan.recording(Block(block.values, n_skipped), n_before)
+        if n_before and chunk.t[0] <= last_time:
+            raise time_error(plan.source, n_before - 1, last_time, float(chunk.t[0]))
+        last_time, n_skipped = float(chunk.t[-1]), 0
+        n_before += chunk.n_samples
+        yield chunk
+    if n_before == 0:
+        raise _no_samples(plan, n_skipped)
+
+
+def _opened(
+    path: Path, joint_names: Sequence[str], columns: ColumnMap, chunk_samples: int
+) -> tuple[Layout, Iterator[Block]]:
+    """Where the signals of a log are, and its content in pieces."""
+    file_format = _format(path)
+    with _explained(path, file_format):
+        table = file_format.table(path, columns)
+    plan = layout(table, joint_names, columns)
+
+    def blocks() -> Iterator[Block]:
+        with _explained(path, file_format):
+            yield from table.blocks(plan.columns, chunk_samples)
+
+    return plan, blocks()
+
+
+def _no_samples(plan: Layout, n_skipped: int) -> RecordingError:
+    why = f"none of {n_skipped} messages has all of {', '.join(plan.columns)}" if n_skipped else "it has no rows"
+    return RecordingError(f"{plan.source}: no samples, because {why}; check that the log is of this robot and complete")
+
+
+def _format(path: Path) -> _Format:
+    """The format of a file, by its ending."""
+    if path.is_dir():
+        if (path / "metadata.yaml").is_file():
+            return BAG
+        raise RecordingError(
+            f"{path}: a folder, not a log; give a file, or the folder of a ROS 2 bag (it holds metadata.yaml)"
+        )
+    if not path.exists():
+        near = []
+        if path.parent.is_dir():
+            near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=MAX_SUGGESTED)
+        raise RecordingError(f"{path}: no such file" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    for file_format in FORMATS:
+        if path.suffix.lower() in file_format.suffixes:
+            return file_format
+    raise RecordingError(
+        f"{path}: no format of logs ends in {path.suffix!r}; known: {', '.join(SUFFIXES)}, and folders of ROS 2 bags"
+    )
+
+
+@contextmanager
+def _explained(path: Path, file_format: _Format) -> Iterator[None]:
+    """Errors of the libraries that read files, as ours."""
+    damaged: tuple[type[Exception], ...] = (OSError, *file_format.errors())
+    try:
+        yield
+    except DynidError:
+        raise
+    except PermissionError as error:
+        raise RecordingError(f"{path}: permission denied; make the file readable (chmod +r) and try again") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise RecordingError(f"{path}: the file is cut off or damaged ({error}); copy it again") from error
+    except MemoryError as error:
+        raise RecordingError(
+            f"{path}: more than the memory of this machine; the file is damaged, or too long"
+        ) from error
+    except damaged as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise RecordingError(f"{path}: not a readable {file_format.kind} ({reason}); check or copy it again") from error

@@ -1,0 +1,297 @@
+"""Conditioning: from a recording to samples the regression can use; settings chosen from the data and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline, CubicSpline, make_smoothing_spline
+
+from dynid.arrays import Array, Float, freeze_arrays
+from dynid.dynamics.motion import Motion
+from dynid.errors import RecordingError
+from dynid.recording.filters import LowPass, motion_bandwidth_hz
+from dynid.recording.recording import Recording
+
+__all__ = ["Conditioning", "Plan", "Samples"]
+
+Differentiation = Literal["filter", "spline", "fourier"]
+
+CUTOFF_OVER_BANDWIDTH = 10.0
+"""Low-pass cut-off over motion bandwidth, as in [Sousa2013]_: ten times the highest harmonic."""
+ROWS_PER_CUTOFF = 4.0
+"""Rows kept per second over the cut-off frequency: a little more than the filtered torque can carry."""
+MOTION_OVER_TORQUE = 2.0
+"""Cut-off of the motion's low-pass over that of torque and regressor."""
+MOTION_ATTENUATION_DB = 80.0
+"""Of the motion's low-pass; its pass band is flat to 1e-4."""
+MIN_SAMPLES = 50
+"""Fewer samples than this are not a log to identify anything from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditioning:
+    """What to do with a log; None means: choose from the data, and say so in the plan."""
+
+    rate_hz: float | None = None
+    """Uniform sampling rate, Hz."""
+    cutoff_hz: float | None = None
+    """Low-pass on motion, torque and every regressor column, Hz; infinite for none."""
+    differentiation: Differentiation = "filter"
+    """How accelerations (and velocities where the log has none) come about."""
+    crop: float = 0.0
+    """Time in s dropped at both ends of every segment beyond what the filter needs."""
+    gap: float | None = None
+    """A pause between stamps longer than this (s) splits the log into segments."""
+    delay: float = 0.0
+    """Time in s by which the torque stamps lag behind the position stamps."""
+    min_velocity: float = 0.0
+    """Rows of a joint slower than this (rad/s or m/s) are masked: dry friction is not defined there."""
+    decimate: int | None = None
+    """Keep every so many-th row."""
+    base_frequency_hz: float | None = None
+    """Fundamental of a periodic motion, Hz, for the Fourier differentiation."""
+
+    def plan(self, recording: Recording) -> Plan:
+        """The concrete settings for a log (or for its first stretch, when it is streamed).
+
+        Raises:
+            RecordingError: the log is too short, or a setting does not fit it.
+        """
+        if recording.n_samples < MIN_SAMPLES:
+            raise RecordingError(
+                f"{recording.source}: only {recording.n_samples} samples; identification needs at least {MIN_SAMPLES}, "
+                "better some thousands"
+            )
+        rate = recording.rate_hz if self.rate_hz is None else self.rate_hz
+        choices = [f"{rate:.6g} Hz " + ("asked for" if self.rate_hz else "from the median of the time stamps")]
+        longest = _stretches(recording.t, max(20.0 / rate, 0.5))
+        start, stop = max(longest, key=lambda piece: piece[1] - piece[0])
+        grid = np.arange(recording.t[start], recording.t[stop - 1], 1.0 / rate)
+        q = _interpolated(recording.t[start:stop], recording.q[start:stop], grid)
+        bandwidth = motion_bandwidth_hz(q, rate)
+        cutoff = self.cutoff_hz
+        if cutoff is None:
+            cutoff = min(CUTOFF_OVER_BANDWIDTH * bandwidth, 0.4 * rate)
+            choices.append(f"low-pass {cutoff:.3g} Hz, ten times the motion's bandwidth of {bandwidth:.3g} Hz")
+        elif cutoff <= 0.0 or (np.isfinite(cutoff) and cutoff >= rate / 2.0):
+            raise RecordingError(
+                f"{recording.source}: a low-pass at {cutoff:g} Hz does not fit samples at {rate:.4g} Hz; "
+                f"choose one between 0 and {rate / 2:.4g} Hz"
+            )
+        gap = self.gap if self.gap is not None else max(10.0 / rate, 0.125 / min(cutoff, 0.4 * rate))
+        every = self.decimate
+        if every is None:
+            every = max(1, int(rate / (ROWS_PER_CUTOFF * cutoff))) if np.isfinite(cutoff) else 1
+            choices.append(f"one row in {every}")
+        return Plan(
+            low_pass=LowPass(cutoff, rate),
+            differentiation=self.differentiation,
+            crop=self.crop,
+            gap=gap,
+            delay=self.delay,
+            min_velocity=self.min_velocity,
+            every=every,
+            base_frequency_hz=self.base_frequency_hz,
+            bandwidth_hz=bandwidth,
+            choices=tuple(choices),
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Concrete conditioning of one log; every number is in SI or Hz."""
+
+    low_pass: LowPass
+    differentiation: Differentiation
+    crop: float
+    gap: float
+    delay: float
+    min_velocity: float
+    every: int
+    """One row in this many is kept."""
+    base_frequency_hz: float | None
+    bandwidth_hz: float
+    choices: tuple[str, ...]
+    """What was chosen from the data, and why, for the report."""
+
+    @cached_property
+    def motion_pass(self) -> LowPass:
+        """The low-pass of the motion: wider and flatter than that of torque and regressor, which comes after it.
+
+        What it does to the motion is not done to the torque, so it must not touch the motion's own band.
+        """
+        rate = self.low_pass.rate_hz
+        cutoff = min(MOTION_OVER_TORQUE * self.low_pass.cutoff_hz, 0.45 * rate) if self.low_pass.active else np.inf
+        return LowPass(cutoff, rate, MOTION_ATTENUATION_DB)
+
+    @property
+    def margin(self) -> float:
+        """Time in s of a stretch that is used up at each end."""
+        return (self.low_pass.half_length + self.motion_pass.half_length) / self.low_pass.rate_hz + self.crop
+
+    def with_delay(self, delay: float, why: str) -> Plan:
+        """The same plan with another delay of the torque, s."""
+        return replace(self, delay=delay, choices=(*self.choices, why))
+
+    def with_min_velocity(self, min_velocity: float, why: str) -> Plan:
+        """The same plan with another velocity threshold, rad/s or m/s."""
+        return replace(self, min_velocity=min_velocity, choices=(*self.choices, why))
+
+    def apply(self, recording: Recording) -> Samples:
+        """Samples of a recording: uniform, filtered, differentiated; torque only resampled (its filter comes with Y's).
+
+        Raises:
+            RecordingError: no stretch is long enough, or the log has no torque.
+        """
+        tau = recording.tau
+        if tau is None:
+            raise RecordingError(
+                f"{recording.source}: no torque columns; log tau1…tau{recording.n_dof}, or currents with --gains"
+            )
+        segments = []
+        for start, stop in _stretches(recording.t, self.gap):
+            piece = slice(start, stop)
+            t = recording.t[piece]
+            if t[-1] - t[0] <= 2.0 * self.margin + (self.every + 8) / self.low_pass.rate_hz:
+                continue
+            dq = None if recording.dq is None else recording.dq[piece]
+            segments.append(self._segment(t, recording.q[piece], dq, tau[piece]))
+        if not segments:
+            raise RecordingError(
+                f"{recording.source}: no stretch without a gap is longer than the {2 * self.margin:.3g} s that the "
+                f"low-pass at {self.low_pass.cutoff_hz:.3g} Hz uses up; log longer, or raise --lowpass"
+            )
+        return Samples(recording.joint_names, tuple(segments), self, recording.source)
+
+    def _segment(
+        self,
+        t: Float[Array, " n_samples"],
+        q: Float[Array, "n_samples n_dof"],
+        dq: Float[Array, "n_samples n_dof"] | None,
+        tau: Float[Array, "n_samples n_dof"],
+    ) -> Segment:
+        rate, lost = self.low_pass.rate_hz, self.motion_pass.half_length
+        grid = t[0] + np.arange(int((t[-1] - t[0]) * rate + 1e-9) + 1) / rate
+        torque = _linear(t - self.delay, tau, grid)
+        inner = slice(lost, len(grid) - lost)
+        if self.differentiation == "filter":
+            position = _interpolated(t, q, grid, dq)
+            smooth = self.motion_pass
+            q_f = smooth.applied(position)
+            if dq is None:
+                dq_f, ddq_f = smooth.applied(position, 1), smooth.applied(position, 2)
+            else:
+                velocity = _linear(t, dq, grid)
+                dq_f, ddq_f = smooth.applied(velocity), smooth.applied(velocity, 1)
+        elif self.differentiation == "spline":
+            q_f, dq_f, ddq_f = _splined(t, q, grid[inner])
+        else:
+            q_f, dq_f, ddq_f = _fourier(t, q, grid[inner], self.base_frequency_hz, self.bandwidth_hz)
+        skip = round(self.crop * rate)
+        keep = slice(skip, len(q_f) - skip)
+        motion = Motion(grid[inner][keep], q_f[keep], dq_f[keep], ddq_f[keep])
+        return Segment(motion, np.ascontiguousarray(torque[inner][keep]))
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A stretch without gaps on a uniform grid."""
+
+    motion: Motion
+    tau: Float[Array, "n_samples n_dof"]
+    """Torque in N·m or N, resampled but not filtered: it passes the low-pass together with the regressor."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Conditioned stretches of one log; nothing is deleted, rows are masked."""
+
+    joint_names: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    plan: Plan
+    source: str = "memory"
+
+    @property
+    def n_samples(self) -> int:
+        """Samples on the uniform grid."""
+        return sum(segment.motion.n_samples for segment in self.segments)
+
+    def chunks(self, n_samples: int) -> Iterator[Segment]:
+        """Pieces of at most about `n_samples`, overlapping by what the low-pass needs, so that their rows join."""
+        lost, every = self.plan.low_pass.half_length, self.plan.every
+        step = max(1, n_samples // every) * every
+        for segment in self.segments:
+            total = segment.motion.n_samples
+            for first in range(0, total - 2 * lost, step):
+                last = min(first + step + 2 * lost, total)
+                yield Segment(segment.motion.part(first, last), segment.tau[first:last])
+
+
+def _stretches(t: Float[Array, " n_samples"], gap: float) -> list[tuple[int, int]]:
+    breaks = np.flatnonzero(np.diff(t) > gap) + 1
+    edges = [0, *breaks.tolist(), len(t)]
+    return list(pairwise(edges))
+
+
+def _linear(
+    t: Float[Array, " n_samples"], values: Float[Array, "n_samples n_dof"], grid: Float[Array, " n_grid"]
+) -> Float[Array, "n_grid n_dof"]:
+    return np.column_stack([np.interp(grid, t, column) for column in values.T])
+
+
+def _interpolated(
+    t: Float[Array, " n_samples"],
+    q: Float[Array, "n_samples n_dof"],
+    grid: Float[Array, " n_grid"],
+    dq: Float[Array, "n_samples n_dof"] | None = None,
+) -> Float[Array, "n_grid n_dof"]:
+    """Positions between jittered stamps; cubic, so that a late stamp leaves no kink to be differentiated."""
+    if dq is not None:
+        return np.asarray(CubicHermiteSpline(t, q, dq)(grid))
+    return np.asarray(CubicSpline(t, q)(grid))
+
+
+def _splined(
+    t: Float[Array, " n_samples"], q: Float[Array, "n_samples n_dof"], grid: Float[Array, " n_grid"]
+) -> tuple[Float[Array, "n_grid n_dof"], Float[Array, "n_grid n_dof"], Float[Array, "n_grid n_dof"]]:
+    """Smoothing spline per joint, its smoothness chosen by generalised cross-validation."""
+    columns = []
+    for values in q.T:
+        # Too many knots make cross-validation slow and gain nothing.
+        step = max(1, len(t) // 2000)
+        spline = make_smoothing_spline(t[::step], values[::step])
+        columns.append(np.array([spline(grid), spline.derivative(1)(grid), spline.derivative(2)(grid)]))
+    stacked = np.array(columns)
+    return stacked[:, 0].T.copy(), stacked[:, 1].T.copy(), stacked[:, 2].T.copy()
+
+
+def _fourier(
+    t: Float[Array, " n_samples"],
+    q: Float[Array, "n_samples n_dof"],
+    grid: Float[Array, " n_grid"],
+    base_frequency_hz: float | None,
+    bandwidth_hz: float,
+) -> tuple[Float[Array, "n_grid n_dof"], Float[Array, "n_grid n_dof"], Float[Array, "n_grid n_dof"]]:
+    """Least-squares Fourier series of a periodic motion, with exact derivatives [Swevers1997]_."""
+    if base_frequency_hz is None:
+        raise RecordingError("Fourier differentiation needs the base frequency of the periodic motion in Hz")
+    n_harmonics = max(1, int(np.ceil(2.0 * bandwidth_hz / base_frequency_hz)))
+    omega = 2.0 * np.pi * base_frequency_hz * np.arange(1, n_harmonics + 1)
+
+    def basis(times: Float[Array, " n_times"], order: int) -> Float[Array, "n_times n_columns"]:
+        phase = times[:, None] * omega + order * np.pi / 2.0
+        constant = np.ones((len(times), 1)) if order == 0 else np.zeros((len(times), 1))
+        return np.hstack([constant, np.sin(phase) * omega**order, np.cos(phase) * omega**order])
+
+    if len(t) <= 2 * n_harmonics + 1:
+        raise RecordingError(f"{len(t)} samples cannot carry {n_harmonics} harmonics; log longer")
+    coefficients = np.linalg.lstsq(basis(t, 0), q, rcond=None)[0]
+    return basis(grid, 0) @ coefficients, basis(grid, 1) @ coefficients, basis(grid, 2) @ coefficients

@@ -1,0 +1,167 @@
+"""Rows of the regression: the regressor of conditioned samples, filtered like the torque, joint by joint."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from dynid.arrays import Array, Float, Int
+from dynid.dynamics.regressor import TorqueModel
+from dynid.dynamics.regrouping import BaseParameters
+from dynid.recording.signals import Plan, Samples, Segment
+
+__all__ = ["HeldRows", "JointRows", "RowSource", "SampleRows", "rows_of_segment", "visible_columns"]
+
+BLOCK_CUTOFFS = 10.0
+"""Length of a block in periods of the low-pass: long against the memory of the noise."""
+MIN_BLOCKS = 24
+"""Blocks a log is cut into at least, where its length allows."""
+MAX_CHUNK = 8192
+"""Samples whose regressor is held at a time."""
+BUFFER = 512
+"""Samples whose whole regressor is in memory at a time, per thread."""
+IN_FLIGHT = 2
+"""Chunks waiting per thread; bounds the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointRows:
+    """Rows of one joint in one block of time."""
+
+    Y: Float[Array, "n_rows n_visible"]
+    """Base columns that the joint can see."""
+    tau: Float[Array, " n_rows"]
+    """N·m or N."""
+
+
+@runtime_checkable
+class RowSource(Protocol):
+    """Something that can produce its rows again and again, block of time by block of time."""
+
+    @property
+    def model(self) -> TorqueModel:
+        """The model whose columns these are."""
+        ...
+
+    @property
+    def base(self) -> BaseParameters:
+        """Its base parameters."""
+        ...
+
+    def blocks(self) -> Iterator[tuple[JointRows, ...]]:
+        """One tuple (a `JointRows` per joint, N·m or N) per block, in the order of time."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRows:
+    """Rows of samples that are held in memory, of one log or of several."""
+
+    model: TorqueModel
+    base: BaseParameters
+    samples: tuple[Samples, ...]
+
+    def blocks(self) -> Iterator[tuple[JointRows, ...]]:
+        """Rows block by block (N·m or N), computed on a pool of threads."""
+        visible = visible_columns(self.model, self.base)
+        for samples in self.samples:
+            plan = samples.plan
+
+            def work(segment: Segment, plan: Plan = plan) -> tuple[JointRows, ...]:
+                return rows_of_segment(self.model, self.base, segment, plan, visible)
+
+            yield from in_order(work, samples.chunks(block_length(samples)))
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """Rows that were computed once and are kept."""
+
+    model: TorqueModel
+    base: BaseParameters
+    held: tuple[tuple[JointRows, ...], ...]
+
+    def blocks(self) -> Iterator[tuple[JointRows, ...]]:
+        """The same blocks (N·m or N) again."""
+        return iter(self.held)
+
+
+def block_length(samples: Samples) -> int:
+    """Samples per block: several periods of the low-pass, and few enough for some dozen blocks."""
+    plan = samples.plan
+    memory = BLOCK_CUTOFFS * plan.low_pass.rate_hz / plan.low_pass.cutoff_hz if plan.low_pass.active else 32.0
+    even = samples.n_samples / (2.0 * MIN_BLOCKS)
+    return int(min(MAX_CHUNK, max(memory, even, 8.0 * plan.every)))
+
+
+def visible_columns(model: TorqueModel, base: BaseParameters) -> tuple[Int[Array, " n_visible"], ...]:
+    """For every joint the base columns that can act on it."""
+    return tuple(np.flatnonzero(np.isin(base.independent, model.seen_by(j))) for j in range(model.n_dof))
+
+
+def rows_of_segment(
+    model: TorqueModel,
+    base: BaseParameters,
+    segment: Segment,
+    plan: Plan,
+    visible: tuple[Int[Array, " ..."], ...],
+) -> tuple[JointRows, ...]:
+    """The rows of one stretch (N·m or N): regressor and torque through the same low-pass, thinned, slow rows masked."""
+    low_pass, every = plan.low_pass, plan.every
+    columns_of = _joint_columns(model, base, segment, visible)
+    tau = low_pass.thinned(segment.tau, every)
+    centres = low_pass.half_length + every * np.arange(len(tau))
+    fast = np.abs(segment.motion.dq[centres]) >= plan.min_velocity
+    rows = []
+    for j, columns in enumerate(columns_of):
+        filtered = low_pass.thinned(columns, every)
+        keep = fast[:, j]
+        rows.append(
+            JointRows(filtered[keep], tau[keep, j]) if not keep.all() else JointRows(filtered, tau[:, j].copy())
+        )
+    return tuple(rows)
+
+
+def _joint_columns(
+    model: TorqueModel,
+    base: BaseParameters,
+    segment: Segment,
+    visible: tuple[Int[Array, " ..."], ...],
+) -> list[Float[Array, "n_samples n_visible"]]:
+    """Base columns of every joint (SI); the regressor passes through a buffer small enough to stay in cache."""
+    motion = segment.motion
+    columns = [np.empty((motion.n_samples, len(wanted))) for wanted in visible]
+    chosen = [base.independent[wanted] for wanted in visible]
+    buffer = np.zeros((min(BUFFER, motion.n_samples), model.n_dof, model.n_params))
+    for start in range(0, motion.n_samples, BUFFER):
+        part = motion.part(start, start + BUFFER)
+        Y = model.regressor(part, buffer[: part.n_samples])
+        for j, indices in enumerate(chosen):
+            np.take(Y[:, j], indices, axis=1, out=columns[j][start : start + BUFFER], mode="clip")
+    return columns
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Results of `work` in the order of `items`, on a pool of threads with a bounded number under way."""
+    workers = max(1, os.cpu_count() or 1)
+    if workers == 1:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) >= IN_FLIGHT * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

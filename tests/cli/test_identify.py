@@ -1,0 +1,237 @@
+import json
+
+import numpy as np
+import pytest
+
+from dynid import load_robot
+from dynid.cli import main
+from dynid.recording import Recording, write_csv
+from dynid.writers import load_model
+from tests.regression.logs import truth
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """Two logs of one planar arm, on different motions."""
+    folder = tmp_path_factory.mktemp("logs")
+    rng = np.random.default_rng(3)
+    case = truth(load_robot("planar2r"), rng, duration=20.0)
+    other = truth(load_robot("planar2r"), np.random.default_rng(3), duration=15.0)
+    write_csv(case.recording(rng, 0.01), folder / "train.csv")
+    write_csv(other.recording(rng, 0.01), folder / "test.csv")
+    return folder
+
+
+def test_identify_writes_everything_and_speaks_the_contract(logs, tmp_path, capsys):
+    out = tmp_path / "result"
+    code = main(
+        [
+            "identify",
+            "planar2r",
+            str(logs / "train.csv"),
+            "--out",
+            str(out),
+            "--validate",
+            str(logs / "test.csv"),
+            "--json",
+        ]
+    )
+    content = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert sorted(path.name for path in out.iterdir()) == ["model.json", "report.html", "robot.urdf", "run.json"]
+    assert content["robot"] == "planar2r"
+    assert content["n_dof"] == 2
+    assert content["estimator"] == "feasible"
+    assert content["status"] == "converged"
+    assert content["consistent"] is True
+    assert content["train"]["relative_error_percent"] < 1.0
+    assert content["validation"][0]["relative_error_percent"] < 1.0
+    assert len(content["train"]["rmse"]) == 2
+    assert {"label", "value", "std", "unit", "trust"} <= set(content["parameters"][0])
+    assert {"name", "mass", "com", "inertia_com", "margin"} <= set(content["links"][0])
+    model = load_model(out / "model.json")
+    assert model.consistent
+    assert str(logs / "train.csv") in str(model.provenance["inputs"])
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "physically possible" in page
+    assert load_robot(out / "robot.urdf").n_dof == 2
+
+
+@pytest.mark.parametrize("estimator", ["ols", "wls", "robust"])
+def test_other_estimators_give_coefficients_but_no_robot_file(logs, tmp_path, estimator, capsys):
+    out = tmp_path / estimator
+    assert (
+        main(["identify", "planar2r", str(logs / "train.csv"), "--out", str(out), "--estimator", estimator, "--json"])
+        == 0
+    )
+    content = json.loads(capsys.readouterr().out)
+    assert content["consistent"] is False
+    assert content["links"] == []
+    assert not (out / "robot.urdf").exists()
+
+
+def test_people_see_a_table_with_units(logs, tmp_path, capsys):
+    assert (
+        main(["identify", "planar2r", str(logs / "train.csv"), str(logs / "test.csv"), "--out", str(tmp_path / "x")])
+        == 0
+    )
+    text = capsys.readouterr().out
+    for word in ("robot", "recording", "fit", "kg·m²", "identified", "wrote", "low-pass"):
+        assert word in text
+
+
+def test_validate_compares_models_side_by_side(logs, tmp_path, capsys):
+    for name in ("ols", "feasible"):
+        assert (
+            main(
+                [
+                    "identify",
+                    "planar2r",
+                    str(logs / "train.csv"),
+                    "--out",
+                    str(tmp_path / name),
+                    "--estimator",
+                    name,
+                    "--json",
+                ]
+            )
+            == 0
+        )
+    capsys.readouterr()
+    arguments = ["validate", str(tmp_path / "feasible" / "model.json"), str(logs / "test.csv")]
+    assert (
+        main(
+            [
+                *arguments,
+                "--against",
+                str(tmp_path / "ols" / "model.json"),
+                "--json",
+                "--report",
+                str(tmp_path / "v.html"),
+            ]
+        )
+        == 0
+    )
+    content = json.loads(capsys.readouterr().out)
+    assert content["validation"][0]["relative_error_percent"] < 1.0
+    assert content["against"][0]["validation"][0]["relative_error_percent"] < 1.0
+    assert (tmp_path / "v.html").exists()
+    assert main(arguments) == 0
+    assert "RMSE" in capsys.readouterr().out
+    assert main([arguments[0], arguments[1], str(logs / "train.csv")]) == 0
+    assert "fitted to" in capsys.readouterr().err
+
+
+def test_currents_need_gains(logs, tmp_path, capsys):
+    case = truth(load_robot("planar2r"), np.random.default_rng(3), duration=15.0)
+    recording = case.recording()
+    currents = Recording(
+        recording.joint_names, recording.t, recording.q, recording.dq, current=recording.tau / np.array([2.0, 4.0])
+    )
+    write_csv(currents, tmp_path / "i.csv")
+    base = ["identify", "planar2r", str(tmp_path / "i.csv"), "--out", str(tmp_path / "x"), "--json"]
+    assert main(base) == 2
+    assert "--gains" in capsys.readouterr().err
+    assert main([*base, "--gains", "2,4"]) == 0
+    assert json.loads(capsys.readouterr().out)["train"]["relative_error_percent"] < 0.5
+    assert main([*base, "--gains", "2"]) == 2
+    assert "--gains has 1 numbers" in capsys.readouterr().err
+
+
+def spoiled(logs, tmp_path, change):
+    rows = (logs / "train.csv").read_text().splitlines()
+    path = tmp_path / "bad.csv"
+    path.write_text("\n".join(change(rows)) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: [*rows[:100], rows[100].replace(rows[100].split(",")[1], "nan"), *rows[101:]], "joint1"),
+        (lambda rows: [*rows[:100], rows[50], *rows[100:]], "time does not increase"),
+        (lambda rows: [rows[0].replace("tau2", "tau1"), *rows[1:]], "tau1"),
+        (lambda rows: [rows[0].replace("q2,", "x2,", 1), *rows[1:]], "2 joints"),
+        (lambda rows: rows[:1], "bad.csv"),
+        (lambda rows: rows[:11], "only 10 samples"),
+    ],
+    ids=["nan", "backwards", "duplicate", "missing", "empty", "ten samples"],
+)
+def test_bad_logs_are_one_message_and_leave_nothing(logs, tmp_path, change, message, capsys):
+    path = spoiled(logs, tmp_path, change)
+    assert main(["identify", "planar2r", str(path), "--out", str(tmp_path / "x")]) == 2
+    error = capsys.readouterr().err
+    assert "bad.csv" in error
+    assert message in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_log_of_another_robot_and_a_still_one_are_told(logs, tmp_path, capsys):
+    assert main(["identify", "panda", str(logs / "train.csv"), "--out", str(tmp_path / "x")]) == 2
+    assert "7" in capsys.readouterr().err
+    case = truth(load_robot("planar2r"), np.random.default_rng(3), duration=10.0)
+    recording = case.recording()
+    still = Recording(recording.joint_names, recording.t, np.full_like(recording.q, 0.3), tau=np.ones_like(recording.q))
+    write_csv(still, tmp_path / "still.csv")
+    assert (
+        main(["identify", "planar2r", str(tmp_path / "still.csv"), "--out", str(tmp_path / "y"), "--estimator", "ols"])
+        == 1
+    )
+    assert "not excited by this motion: J1zz" in capsys.readouterr().err
+
+
+def test_contradictory_bounds_are_named(logs, tmp_path, capsys):
+    bounds = tmp_path / "bounds.csv"
+    bounds.write_text("parameter,lower,upper\nm1,3,2\n")
+    base = ["identify", "planar2r", str(logs / "train.csv"), "--out", str(tmp_path / "x"), "--bounds", str(bounds)]
+    assert main(base) == 2
+    assert "m1" in capsys.readouterr().err
+    bounds.write_text("parameter,lower,upper\nmass1,1,2\n")
+    assert main(base) == 2
+    assert "mass1" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_delay_and_threshold_can_be_left_to_the_data(logs, tmp_path, capsys):
+    arguments = [
+        "identify",
+        "planar2r",
+        str(logs / "train.csv"),
+        "--out",
+        str(tmp_path / "x"),
+        "--delay",
+        "auto",
+        "--min-velocity",
+        "auto",
+        "--json",
+    ]
+    assert main(arguments) == 0
+    choices = " ".join(json.loads(capsys.readouterr().out)["conditioning"])
+    assert "torque lags by" in choices
+    assert "masked" in choices
+
+
+def test_the_same_input_gives_the_same_bytes(logs, tmp_path, capsys):
+    for name in ("a", "b"):
+        assert main(["identify", "planar2r", str(logs / "train.csv"), "--out", str(tmp_path / name), "--json"]) == 0
+    assert (tmp_path / "a" / "model.json").read_bytes() == (tmp_path / "b" / "model.json").read_bytes()
+    assert (tmp_path / "a" / "report.html").read_bytes() == (tmp_path / "b" / "report.html").read_bytes()
+
+
+def test_reverse_writes_a_model(tmp_path, data_dir, capsys):
+    arguments = [
+        "reverse",
+        "panda",
+        str(data_dir / "panda" / "controller_model_1010.csv.gz"),
+        "--out",
+        str(tmp_path / "r"),
+    ]
+    assert main([*arguments, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["rank"] == 43
+    assert content["condition_number"] == pytest.approx(48.9, abs=0.05)
+    assert content["dropped"] == ["g1"]
+    assert load_model(tmp_path / "r" / "model.json").estimator == "reverse"
+    assert main(arguments) == 0
+    assert "rank 43" in capsys.readouterr().out

@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+
+from dynid.errors import RecordingError
+from dynid.recording import Conditioning, LowPass, Recording
+from dynid.recording.filters import motion_bandwidth_hz
+
+
+def wave(rate_hz=500.0, duration=10.0, frequencies=(0.4, 0.9), *, with_dq=True, rng=None, jitter=0.0):
+    """Two joints on sines, with their exact derivatives and a torque that is the acceleration."""
+    t = np.arange(int(duration * rate_hz)) / rate_hz
+    if jitter:
+        t = t + rng.uniform(-jitter, jitter, len(t)) / rate_hz
+    w = 2 * np.pi * np.array(frequencies)
+    q, dq, ddq = np.sin(t[:, None] * w), np.cos(t[:, None] * w) * w, -np.sin(t[:, None] * w) * w**2
+    recording = Recording(("a", "b"), t, q, dq if with_dq else None, tau=ddq.copy())
+    return recording, w
+
+
+@pytest.mark.parametrize("rate", [100.0, 1000.0])
+@pytest.mark.parametrize("cutoff", [2.0, 8.0])
+def test_low_pass_keeps_what_it_should_and_stops_the_rest(rate, cutoff):
+    low_pass = LowPass(cutoff, rate)
+    t = np.arange(int(20 * rate)) / rate
+    slow, fast = np.sin(2 * np.pi * 0.5 * cutoff * t), np.sin(2 * np.pi * 1.6 * cutoff * t)
+    n = low_pass.half_length
+    np.testing.assert_allclose(low_pass.applied(slow[:, None])[:, 0], slow[n:-n], atol=6e-3)  # 50 dB
+    assert np.abs(low_pass.applied(fast[:, None])).max() < 6e-3
+
+
+def test_filter_has_no_phase_and_its_derivatives_are_exact_on_polynomials():
+    low_pass = LowPass(5.0, 200.0)
+    t = np.arange(400) / 200.0
+    values = (1.0 + 2.0 * t + 3.0 * t**2)[:, None]
+    n = low_pass.half_length
+    inner = t[n:-n]
+    np.testing.assert_allclose(low_pass.applied(values, 1)[:, 0], 2.0 + 6.0 * inner, rtol=1e-9)
+    np.testing.assert_allclose(low_pass.applied(values, 2)[:, 0], 6.0, rtol=1e-9)
+    np.testing.assert_array_equal(low_pass.kernel, low_pass.kernel[::-1])
+    assert low_pass.kernel.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("every", [1, 3, 17])
+@pytest.mark.parametrize("cutoff", [4.0, np.inf])
+def test_thinned_rows_are_those_of_the_full_filter(every, cutoff, rng):
+    low_pass = LowPass(cutoff, 100.0)
+    values = rng.normal(size=(777, 3))
+    np.testing.assert_allclose(low_pass.thinned(values, every), low_pass.applied(values)[::every], atol=1e-12)
+
+
+def test_bandwidth_is_that_of_the_motion_not_of_encoder_noise(rng):
+    recording, _ = wave(1000.0, 30.0, (0.4, 0.9), with_dq=False)
+    clean = motion_bandwidth_hz(recording.q, 1000.0)
+    noisy = motion_bandwidth_hz(recording.q + rng.normal(size=recording.q.shape) * 1e-4, 1000.0)
+    assert clean == pytest.approx(0.9, abs=0.1)
+    assert noisy == pytest.approx(clean, abs=0.1)
+
+
+@pytest.mark.parametrize("with_dq", [True, False], ids=["velocity logged", "positions only"])
+def test_motion_and_torque_come_out_where_they_were(with_dq):
+    recording, w = wave(with_dq=with_dq)
+    samples = Conditioning().plan(recording).apply(recording)
+    motion = samples.segments[0].motion
+    np.testing.assert_allclose(motion.q, np.sin(motion.t[:, None] * w), atol=2e-3)
+    np.testing.assert_allclose(motion.dq, np.cos(motion.t[:, None] * w) * w, atol=2e-2)
+    np.testing.assert_allclose(motion.ddq, -np.sin(motion.t[:, None] * w) * w**2, atol=0.15)
+    np.testing.assert_allclose(samples.segments[0].tau, -np.sin(motion.t[:, None] * w) * w**2, atol=1e-3)
+
+
+@pytest.mark.parametrize("method", ["spline", "fourier"])
+def test_other_differentiations_are_exact_on_smooth_periodic_motion(method):
+    recording, w = wave(200.0, 20.0, (0.5, 1.0), with_dq=False)
+    plan = Conditioning(differentiation=method, base_frequency_hz=0.5).plan(recording)
+    motion = plan.apply(recording).segments[0].motion
+    middle = slice(200, -200)
+    # A cubic spline's curvature is piecewise straight: 5e-4 of the largest acceleration at 200 Hz.
+    np.testing.assert_allclose(motion.ddq[middle], (-np.sin(motion.t[:, None] * w) * w**2)[middle], atol=2e-2)
+
+
+def test_jittered_stamps_are_resampled_onto_a_uniform_grid(rng):
+    recording, w = wave(500.0, 10.0, rng=rng, jitter=0.4)
+    samples = Conditioning().plan(recording).apply(recording)
+    motion = samples.segments[0].motion
+    np.testing.assert_allclose(np.diff(motion.t), 1.0 / samples.plan.low_pass.rate_hz, rtol=1e-9)
+    np.testing.assert_allclose(motion.ddq, -np.sin(motion.t[:, None] * w) * w**2, atol=0.15)
+
+
+def test_a_gap_splits_the_log(rng):
+    recording, _ = wave(500.0, 20.0)
+    keep = (recording.t < 9.0) | (recording.t > 10.0)
+    holed = Recording(("a", "b"), recording.t[keep], recording.q[keep], recording.dq[keep], tau=recording.tau[keep])
+    samples = Conditioning().plan(holed).apply(holed)
+    assert len(samples.segments) == 2
+    for segment in samples.segments:
+        assert not np.any((segment.motion.t > 9.0) & (segment.motion.t < 10.0))
+
+
+def test_a_delay_moves_the_torque_back(rng):
+    recording, w = wave(500.0, 10.0)
+    late = Recording(
+        ("a", "b"), recording.t, recording.q, recording.dq, tau=-np.sin((recording.t[:, None] - 0.02) * w) * w**2
+    )
+    samples = Conditioning(delay=0.02).plan(late).apply(late)
+    motion = samples.segments[0].motion
+    np.testing.assert_allclose(samples.segments[0].tau, -np.sin(motion.t[:, None] * w) * w**2, atol=2e-3)
+
+
+def test_chunks_cover_every_row_once(rng):
+    recording, _ = wave(500.0, 20.0)
+    samples = Conditioning().plan(recording).apply(recording)
+    plan = samples.plan
+    whole = plan.low_pass.thinned(samples.segments[0].tau, plan.every)
+    pieces = [plan.low_pass.thinned(chunk.tau, plan.every) for chunk in samples.chunks(700)]
+    assert len(pieces) > 5
+    np.testing.assert_allclose(np.concatenate(pieces), whole, atol=1e-12)
+
+
+def test_choices_are_reported():
+    recording, _ = wave()
+    plan = Conditioning().plan(recording)
+    assert any("ten times the motion's bandwidth" in choice for choice in plan.choices)
+    assert plan.low_pass.cutoff_hz == pytest.approx(10 * plan.bandwidth_hz)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": 10}, "only 10 samples; identification needs at least 50"),
+        ({"tau": None}, "no torque columns"),
+        ({"n": 400, "cutoff": 1.0}, "no stretch without a gap is longer"),
+        ({"cutoff": 400.0}, "a low-pass at 400 Hz does not fit samples at 500 Hz"),
+    ],
+)
+def test_logs_that_cannot_be_used_say_why(change, message):
+    recording, _ = wave()
+    n = change.get("n", recording.n_samples)
+    tau = change.get("tau", recording.tau)
+    cut = Recording(
+        ("a", "b"),
+        recording.t[:n],
+        recording.q[:n],
+        recording.dq[:n],
+        tau=None if tau is None else tau[:n],
+        source="x.csv",
+    )
+    with pytest.raises(RecordingError, match=message):
+        Conditioning(cutoff_hz=change.get("cutoff")).plan(cut).apply(cut)
