@@ -13,6 +13,24 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from dynid.chain import *  # noqa: F403
     from dynid.dynamics import *  # noqa: F403
+    from dynid.excitation import (  # noqa: F401
+        Excitation,
+        FourierBasis,
+        FourierSeries,
+        Information,
+        MotionLimits,
+        SplineBasis,
+        Trajectory,
+        Workspace,
+        WorkspaceLimit,
+        assess,
+        design_excitation,
+        design_poses,
+        point_to_point,
+        random_fourier,
+        sinusoids,
+        sufficiency,
+    )
     from dynid.recording import *  # noqa: F403
     from dynid.regression import *  # noqa: F403
     from dynid.validation import *  # noqa: F403
@@ -43,6 +61,24 @@ _HOMES = {
         "base_parameters",
         "friction_models",
         "random_motion",
+    ),
+    "dynid.excitation": (
+        "Excitation",
+        "FourierBasis",
+        "FourierSeries",
+        "Information",
+        "MotionLimits",
+        "SplineBasis",
+        "Trajectory",
+        "Workspace",
+        "WorkspaceLimit",
+        "assess",
+        "design_excitation",
+        "design_poses",
+        "point_to_point",
+        "random_fourier",
+        "sinusoids",
+        "sufficiency",
     ),
     "dynid.recording": (
         "ColumnMap",

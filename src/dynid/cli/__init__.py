@@ -29,6 +29,7 @@ COMMANDS = {
     "demo": "The whole job on an embedded robot, ending in a report to open.",
     "info": "Joints, limits, base parameters with their labels, and which parameters can never be seen.",
     "lint": "Physically impossible or suspicious inertias, and the smallest repair.",
+    "excite": "An exciting trajectory inside all limits, its condition number, and a picture.",
     "simulate": "A log with known truth, friction and noise, open or closed loop.",
     "identify": "The model of a robot from logs of its motion and torque, with a report.",
     "reverse": "Coefficients from a controller's own M(q) and g(q).",

@@ -7,7 +7,7 @@ from dynid.dynamics.motion import Motion, random_motion
 from dynid.dynamics.regressor import Column, TorqueModel
 from dynid.dynamics.regrouping import BaseParameters, base_parameters
 
-MODULES = ("motion", "kernels", "forward", "friction", "drives", "regressor", "regrouping", "lagrangian")
+MODULES = ("motion", "kernels", "forward", "adjoint", "friction", "drives", "regressor", "regrouping", "lagrangian")
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [

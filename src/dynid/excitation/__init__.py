@@ -1,9 +1,92 @@
-"""A motion that shows the parameters: curves with exact derivatives."""
+"""A motion that shows the parameters: exciting trajectories inside every limit, and what they will tell."""
 
+from dynid.excitation.assembly import Assembly
+from dynid.excitation.bspline import SplineBasis, SplineCurve
+from dynid.excitation.collision import SelfCollisionLimit, self_collision
+from dynid.excitation.criteria import ConditionNumber, Criterion, DOptimality, ExcitationReport, assess, check_noise
 from dynid.excitation.curves import Basis, Bounds, Curve, States
+from dynid.excitation.design import Excitation, ExcitationStatus, Progress, design_excitation
 from dynid.excitation.fourier import FourierBasis, FourierSeries
+from dynid.excitation.kinds import Sinusoids, point_to_point, random_fourier, sinusoids
+from dynid.excitation.limits import Certificate, EffortLimit, LimitUse, MotionLimits, PathLimit, certify
+from dynid.excitation.output import read_coefficients, write_coefficients, write_csv, write_poses, write_ros
+from dynid.excitation.picture import write_picture
+from dynid.excitation.poses import PoseDesign, PoseKind, design_poses
+from dynid.excitation.sequential import Information, Sufficiency, sufficiency
+from dynid.excitation.trajectory import Cruise, Hold, Move, Piece, Trajectory
+from dynid.excitation.workspace import KeepOut, Workspace, WorkspaceLimit
 
-MODULES = ("curves", "fourier")
+MODULES = (
+    "curves",
+    "fourier",
+    "bspline",
+    "trajectory",
+    "limits",
+    "workspace",
+    "collision",
+    "criteria",
+    "gauge",
+    "objective",
+    "assembly",
+    "design",
+    "sequential",
+    "kinds",
+    "poses",
+    "output",
+    "picture",
+)
 """The order of this folder: a module imports only those before it."""
 
-__all__ = ["Basis", "Bounds", "Curve", "FourierBasis", "FourierSeries", "States"]
+__all__ = [
+    "Assembly",
+    "Basis",
+    "Bounds",
+    "Certificate",
+    "ConditionNumber",
+    "Criterion",
+    "Cruise",
+    "Curve",
+    "DOptimality",
+    "EffortLimit",
+    "Excitation",
+    "ExcitationReport",
+    "ExcitationStatus",
+    "FourierBasis",
+    "FourierSeries",
+    "Hold",
+    "Information",
+    "KeepOut",
+    "LimitUse",
+    "MotionLimits",
+    "Move",
+    "PathLimit",
+    "Piece",
+    "PoseDesign",
+    "PoseKind",
+    "Progress",
+    "SelfCollisionLimit",
+    "Sinusoids",
+    "SplineBasis",
+    "SplineCurve",
+    "States",
+    "Sufficiency",
+    "Trajectory",
+    "Workspace",
+    "WorkspaceLimit",
+    "assess",
+    "certify",
+    "check_noise",
+    "design_excitation",
+    "design_poses",
+    "point_to_point",
+    "random_fourier",
+    "read_coefficients",
+    "self_collision",
+    "sinusoids",
+    "sufficiency",
+    "write_coefficients",
+    "write_csv",
+    "write_picture",
+    "write_poses",
+    "write_ros",
+]

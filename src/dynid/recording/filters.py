@@ -68,7 +68,7 @@ class LowPass:
         steps = (h[2:] - 2.0 * h[1:-1] + h[:-2]) * self.rate_hz**2
         return readonly(np.concatenate([[h[1] * self.rate_hz**2], steps, [h[-2] * self.rate_hz**2]]))
 
-    def applied(self, values: Float[Array, n_samples * rest], order: int = 0) -> Float[Array, n_left * rest]:
+    def applied(self, values: Float[Array, "n_samples *rest"], order: int = 0) -> Float[Array, "n_left *rest"]:
         """Filtered values (order 0) or their first or second time derivative; half_length samples go at each end."""
         kernel = (self.kernel, self.slope, self.curvature)[order]
         weights = kernel.reshape(-1, *([1] * (values.ndim - 1)))

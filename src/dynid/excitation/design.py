@@ -1,0 +1,288 @@
+"""The best exciting trajectory inside every limit."""
+
+from __future__ import annotations
+
+import enum
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import minimize
+
+from dynid.arrays import Array, Float
+from dynid.dynamics.regressor import TorqueModel
+from dynid.dynamics.regrouping import BaseParameters, base_parameters
+from dynid.errors import ExcitationError
+from dynid.excitation.assembly import assemble, check_static, safe_pose
+from dynid.excitation.criteria import ConditionNumber, Criterion, ExcitationReport, assess
+from dynid.excitation.curves import Basis, Curve, PerJoint
+from dynid.excitation.fourier import FourierBasis
+from dynid.excitation.gauge import Gauge
+from dynid.excitation.limits import Certificate, MotionLimits, PathLimit, with_effort
+from dynid.excitation.objective import Objective, Smoothing
+from dynid.excitation.trajectory import Cruise, Trajectory
+
+__all__ = ["Excitation", "ExcitationStatus", "Progress", "curve_motion", "design_excitation"]
+
+_STAGES = ((8.0, 0.05, 0.18), (16.0, 0.025, 0.24), (32.0, 0.015, 0.29), (64.0, 0.01, 0.29))
+"""Sharpness of the criterion, softness of dry friction (of the largest speed), share of the iterations."""
+_JUDGED = 1000
+"""Instants at which a finished candidate is judged, at least."""
+_TIGHT = 200
+"""Density of bounds with which the final motion is brought to its limits."""
+
+
+class ExcitationStatus(enum.Enum):
+    """How a design ended; the value is advice, empty where none is needed."""
+
+    FINISHED = ""
+    TIME_BUDGET = "the time budget ended the search; this is the best motion so far, more time may find a better one"
+    INTERRUPTED = "the search was interrupted; this is the best motion so far"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands."""
+
+    seconds: float
+    """Time since its start, in s."""
+    restart: int
+    n_restarts: int
+    condition_number: float
+    """The best so far, a ratio."""
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A designed trajectory: certified, judged, and how it was found."""
+
+    trajectory: Trajectory
+    curve: Curve
+    report: ExcitationReport
+    """Of the curve at full speed, once through."""
+    certificate: Certificate
+    limits: MotionLimits
+    status: ExcitationStatus
+    seed: int
+    n_evaluations: int
+    history: tuple[tuple[float, float], ...]
+    """Seconds since the start and the best condition number (a ratio) at that time."""
+
+    @property
+    def condition_number(self) -> float:
+        """Of the base regressor, unscaled, once through the curve; a ratio."""
+        return self.report.condition_number
+
+
+class _Stop(BaseException):
+    """Leaves the optimiser from within; a KeyboardInterrupt of our own, for threads."""
+
+
+@dataclass(eq=False)
+class _Search:
+    """The best candidate of all restarts, shared by the threads that run them."""
+
+    objective: Objective
+    n_restarts: int
+    max_iterations: int
+    deadline: float
+    progress: Callable[[Progress], None] | None
+    began: float
+    stop: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    best: tuple[float, int, Float[Array, "n_coordinates n_dof"]] | None = None
+    history: list[tuple[float, float]] = field(default_factory=list)
+    n_evaluations: int = 0
+    late: bool = False
+
+    def run(self, restart: int, seed: np.random.SeedSequence) -> None:
+        """One restart from a random point, through all stages."""
+        shape = self.objective.gauge.shape
+        x = self.objective.gauge.random(np.random.default_rng(seed))
+        self.offer(restart, x)
+        for sharpness, softness, share in _STAGES:
+            smoothing = self.objective.smoothing(sharpness, softness)
+            accepted = [x.ravel()]
+
+            def value(point: Array, *, corners: Smoothing = smoothing) -> tuple[float, Array]:
+                self.check()
+                result, gradient = self.objective.smooth(point.reshape(shape), corners)
+                return result, gradient.ravel()
+
+            try:
+                minimize(
+                    value,
+                    x.ravel(),
+                    jac=True,
+                    method="L-BFGS-B",
+                    callback=lambda point, seen=accepted: seen.append(point.copy()),
+                    options={"maxiter": max(1, round(share * self.max_iterations)), "maxcor": 20},
+                )
+            except _Stop:
+                self.offer(restart, accepted[-1].reshape(shape))
+                return
+            # A direction has no length: bring it back to about one, where steps are well scaled.
+            x = accepted[-1].reshape(shape).copy()
+            x[:-2] /= np.maximum(np.sqrt(np.mean(x[:-2] ** 2, axis=0)), 1e-12)
+            self.offer(restart, x)
+
+    def check(self) -> None:
+        """Leave when told to or when time is up."""
+        self.n_evaluations += 1
+        if time.monotonic() > self.deadline:
+            self.late = True
+            self.stop.set()
+        if self.stop.is_set():
+            raise _Stop
+
+    def offer(self, restart: int, x: Float[Array, "n_coordinates n_dof"]) -> None:
+        """Keep a candidate if it is the best, judged without smoothing."""
+        basis = self.objective.gauge.basis
+        coefficients, centre = self.objective.coefficients(x)
+        n_judged = _n_judged(basis)
+        states = basis.curve(coefficients, centre).at(np.arange(n_judged) * basis.length / n_judged)
+        G = self.objective.gram(states, self.objective.model)
+        score, shown = self.objective.criterion.exact(G), ConditionNumber().exact(G)
+        with self.lock:
+            # Ties and order of arrival must not matter, or threads would make the result random.
+            if self.best is None or (score, restart) < self.best[:2]:
+                self.best = (score, restart, x)
+                seconds = time.monotonic() - self.began
+                self.history.append((seconds, shown))
+            if self.progress is not None:
+                elapsed = time.monotonic() - self.began
+                self.progress(Progress(elapsed, restart, self.n_restarts, self.history[-1][1]))
+
+
+def design_excitation(
+    model: TorqueModel,
+    *,
+    basis: Basis | None = None,
+    repeats: int = 1,
+    limits: MotionLimits | None = None,
+    path_limits: Sequence[PathLimit] = (),
+    criterion: Criterion | None = None,
+    start: PerJoint | None = None,
+    base: BaseParameters | None = None,
+    restarts: int = 8,
+    max_iterations: int = 850,
+    time_budget: float = np.inf,
+    workers: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Excitation:
+    """A trajectory from rest to rest that shows the base parameters as well as can be found, inside every limit.
+
+    L-BFGS on a smoothed criterion in gauge coordinates, with exact gradients, from many random points. The result
+    depends on `seed` and, only if the time budget cuts the search, on time. Ctrl-C returns the best so far.
+
+    Args:
+        model: robot, and the friction and rotor columns that will be fitted.
+        basis: family of curves; a Fourier series of 5 harmonics of 0.1 Hz when None.
+        repeats: how often the curve is run.
+        limits: of the joints; those of the robot file, efforts with a margin of a tenth, when None.
+        path_limits: workspace or self-collision; effort by the nominal model is added where the robot has both.
+        criterion: what to make small; the unscaled condition number when None.
+        start: pose in rad or m to start and stop at; None is wherever the curve's ramps are.
+        base: base parameters of the model, found when None.
+        restarts: number of random points to start from.
+        max_iterations: of the optimiser, per restart.
+        time_budget: seconds after which the best so far is returned.
+        workers: threads; as many as there are processors when None.
+        seed: of the random points.
+        progress: is called whenever a stage of a restart is done, with the best condition number so far.
+
+    Raises:
+        ExcitationError: the limits contradict each other, leave no pose to hold, or the start pose is outside them.
+    """
+    began = time.monotonic()
+    if repeats < 1 or restarts < 1 or max_iterations < 1:
+        raise ExcitationError("repeats, restarts and iterations are counts of at least 1")
+    family = FourierBasis(5, 0.1) if basis is None else basis
+    kept = MotionLimits.of(model.robot) if limits is None else limits
+    if kept.joint_names != model.robot.joint_names:
+        raise ExcitationError(f"limits are for joints {', '.join(kept.joint_names)}, not for those of the model")
+    paths, unchecked = with_effort(model.robot, kept, path_limits)
+    anchor = safe_pose(kept, paths, np.random.default_rng(seed))
+    begin = _start_pose(start, kept, paths)
+    chosen = base_parameters(model) if base is None else base
+    wanted = ConditionNumber() if criterion is None else criterion
+    objective = Objective(model, chosen, Gauge(family, kept), wanted, paths, anchor, _n_samples(family, model))
+    search = _Search(objective, restarts, max_iterations, began + time_budget, progress, began)
+    interrupted = _searched(search, seed, workers or os.cpu_count() or 1)
+    if search.best is None:
+        raise KeyboardInterrupt
+    coefficients, centre = objective.coefficients(search.best[2], gauge=Gauge(family, kept, density=_TIGHT))
+    assembly, curve = assemble(
+        lambda scale: family.curve(scale * coefficients, anchor + scale * (centre - anchor)),
+        ramps=not family.at_rest,
+        cruise=repeats * family.length,
+        limits=kept,
+        path_limits=paths,
+        start=begin,
+        unchecked=unchecked,
+    )
+    late = ExcitationStatus.TIME_BUDGET if search.late else ExcitationStatus.FINISHED
+    return Excitation(
+        trajectory=assembly.trajectory,
+        curve=curve,
+        report=assess(model, curve_motion(curve).motion(_n_judged(family) / family.length), base=chosen),
+        certificate=assembly.certificate,
+        limits=kept,
+        status=ExcitationStatus.INTERRUPTED if interrupted else late,
+        seed=seed,
+        n_evaluations=search.n_evaluations,
+        history=tuple(search.history),
+    )
+
+
+def curve_motion(curve: Curve) -> Trajectory:
+    """Once through a curve at full speed, without ramps: for judging, not for running."""
+    return Trajectory(tuple(f"joint{j + 1}" for j in range(curve.n_dof)), (Cruise(curve, 0.0, curve.length, 0.0),))
+
+
+def _start_pose(
+    start: PerJoint | None, limits: MotionLimits, paths: Sequence[PathLimit]
+) -> Float[Array, " n_dof"] | None:
+    if start is None:
+        return None
+    pose = limits.check_pose(start, "start pose")
+    check_static(paths, pose, "start pose")
+    return pose
+
+
+def _n_judged(basis: Basis) -> int:
+    return max(_JUDGED, 16 * basis.n_free)
+
+
+def _n_samples(basis: Basis, model: TorqueModel) -> int:
+    """Instants that resolve the curve and give enough equations."""
+    enough = 3 * model.n_params // model.n_dof
+    return max(16 * basis.n_free, enough)
+
+
+def _searched(search: _Search, seed: int, workers: int) -> bool:
+    """Run all restarts on threads; whether Ctrl-C ended them."""
+    seeds = np.random.SeedSequence(seed).spawn(search.n_restarts)
+    interrupted = False
+    with ThreadPoolExecutor(min(workers, search.n_restarts)) as pool:
+        pending: set[Future[None]] = set()
+        try:
+            pending = {pool.submit(_guarded, search, k, child) for k, child in enumerate(seeds)}
+            done, _ = wait(pending)
+        except KeyboardInterrupt:
+            interrupted = True
+            search.stop.set()
+            done, _ = wait(pending)
+        for future in done:
+            future.result()
+    return interrupted
+
+
+def _guarded(search: _Search, restart: int, seed: np.random.SeedSequence) -> None:
+    if not search.stop.is_set():
+        search.run(restart, seed)

@@ -1,0 +1,299 @@
+"""The criterion of a point in gauge coordinates with its exact gradient, by the adjoint of the compiled regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dynid.arrays import Array, Float, Int
+from dynid.dynamics import Coulomb, Term
+from dynid.dynamics.adjoint import pull_back
+from dynid.dynamics.kernels import ChainArrays, chain_arrays, fill_regressor
+from dynid.dynamics.motion import Motion
+from dynid.dynamics.regressor import TorqueModel
+from dynid.dynamics.regrouping import BaseParameters
+from dynid.excitation.criteria import Criterion
+from dynid.excitation.curves import States
+from dynid.excitation.gauge import Gauge
+from dynid.excitation.limits import PathLimit
+
+__all__ = ["Objective", "Smoothing", "largest_scale"]
+
+_STEP = 1e-6
+"""Of central differences, SI: friction columns and path limits have no adjoint."""
+
+
+@dataclass(frozen=True)
+class _SoftCoulomb:
+    """Dry friction whose sign is smoothed over `width` (rad/s or m/s): the true one hides where velocity turns."""
+
+    width: tuple[float, ...]
+    name: ClassVar[str] = "coulomb"
+    terms: ClassVar[tuple[Term, ...]] = Coulomb.terms
+
+    def columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
+        return np.tanh(motion.dq / np.array(self.width))[:, :, None]
+
+
+class Smoothing(NamedTuple):
+    """How much of the true, cornered problem is rounded off."""
+
+    sharpness: float
+    """Of the criterion, see `Criterion.smooth`; dimensionless."""
+    model: TorqueModel
+    """With dry friction smoothed."""
+    temperature: float
+    """By which path limits are rounded off, always to the safe side; in units of their excess."""
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The criterion over gauge coordinates; a point is always a motion inside all limits."""
+
+    model: TorqueModel
+    base: BaseParameters
+    gauge: Gauge
+    criterion: Criterion
+    path_limits: tuple[PathLimit, ...]
+    anchor: Float[Array, " n_dof"]
+    """A pose in rad or m that keeps all path limits: motions that break one shrink towards it."""
+    n_samples: int
+    """Instants at which motions are judged."""
+
+    @cached_property
+    def _t(self) -> Float[Array, " n_samples"]:
+        length = self.gauge.basis.length
+        return np.arange(self.n_samples) * length / self.n_samples
+
+    @cached_property
+    def _matrices(self) -> tuple[Float[Array, "n_samples n_free"], ...]:
+        return self.gauge.basis.matrices(self._t)
+
+    @cached_property
+    def _chain(self) -> ChainArrays:
+        return chain_arrays(self.model.robot)
+
+    @cached_property
+    def _inertial(self) -> tuple[Int[Array, " n_picked"], Int[Array, " n_picked"]]:
+        """Places in β and in θ of the base columns that belong to links."""
+        places = np.flatnonzero(self.base.independent < self.model.n_inertial)
+        return places, self.base.independent[places]
+
+    @cached_property
+    def _own(self) -> tuple[Int[Array, " n_own"], Int[Array, " n_own"], Int[Array, " n_own"]]:
+        """Places in β, joints and terms of the base columns that belong to joints."""
+        places = np.flatnonzero(self.base.independent >= self.model.n_inertial)
+        joint, term = np.divmod(self.base.independent[places] - self.model.n_inertial, max(1, len(self.model.terms)))
+        return places, joint, term
+
+    @cached_property
+    def speed(self) -> Float[Array, " n_dof"]:
+        """About the largest speed of every joint, rad/s or m/s."""
+        limits = self.gauge.limits
+        reach = 0.5 * (limits.upper - limits.lower) * 2.0 * np.pi * self.gauge.basis.bandwidth_hz
+        return np.minimum(limits.velocity, reach)
+
+    def smoothing(self, sharpness: float, softness: float) -> Smoothing:
+        """Rounded-off corners; `softness` is the fraction of the largest speed over which dry friction turns."""
+        soft = _SoftCoulomb(tuple(softness * self.speed))
+        models = tuple(soft if isinstance(model, Coulomb) else model for model in self.model.joint_models)
+        temperature = 0.4 * softness
+        if self.path_limits:
+            # The sum of all exponentials must leave room at rest in the safe pose.
+            still = np.zeros((1, self.model.n_dof))
+            excess = self._excess(States(self.anchor[None], still, still, still))
+            room = -float(excess.max()) / np.log(10.0 * excess.size * self.n_samples)
+            temperature = min(temperature, max(room, 1e-12))
+        return Smoothing(sharpness, replace(self.model, joint_models=models), temperature)
+
+    def coefficients(
+        self, x: Float[Array, "n_coordinates n_dof"], *, gauge: Gauge | None = None
+    ) -> tuple[Float[Array, "n_free n_dof"], Float[Array, " n_dof"]]:
+        """Coefficients and centre (SI) of a point, shrunk until the path limits hold at the samples."""
+        placed = (gauge or self.gauge).place(x)
+        scale = self._scale(self._states(placed.coefficients, placed.centre))
+        return scale * placed.coefficients, self.anchor + scale * (placed.centre - self.anchor)
+
+    def gram(self, states: States, model: TorqueModel) -> Float[Array, "n_base n_base"]:
+        """Mean weighted Gram matrix of the base regressor (units of the criterion)."""
+        Y = self._regressor(states, model)[0]
+        rows = (Y * np.sqrt(self.criterion.row_weights(self.model.n_dof))[:, None]).reshape(-1, self.base.n_base)
+        return rows.T @ rows / len(Y)
+
+    def smooth(
+        self, x: Float[Array, "n_coordinates n_dof"], smoothing: Smoothing
+    ) -> tuple[float, Float[Array, "n_coordinates n_dof"]]:
+        """The smoothed criterion (dimensionless) of a point and its gradient."""
+        placed = self.gauge.place(x)
+        full = self._states(placed.coefficients, placed.centre)
+        scale = self._scale(full, smoothing.temperature)
+        states = self._scaled(full, scale)
+        Y, motion = self._regressor(states, smoothing.model)
+        weights = self.criterion.row_weights(self.model.n_dof)[:, None]
+        rows = Y.reshape(-1, self.base.n_base)
+        G = (Y * weights).reshape(rows.shape).T @ rows / self.n_samples
+        value, slope = self.criterion.smooth(G, smoothing.sharpness)
+        Y_bar = (2.0 / self.n_samples) * weights * (rows @ slope).reshape(Y.shape)
+        q_bar, dq_bar, ddq_bar = self._pull_regressor(motion, Y_bar, smoothing.model)
+        if scale < 1.0:
+            shrink_bar = sum(
+                float(np.sum(bar * moved))
+                for bar, moved in zip((q_bar, dq_bar, ddq_bar), self._offsets(full), strict=True)
+            )
+            pushes = self._scale_slope(full, scale, smoothing.temperature)
+            q_bar, dq_bar, ddq_bar = (
+                scale * bar + shrink_bar * push for bar, push in zip((q_bar, dq_bar, ddq_bar), pushes, strict=True)
+            )
+        P0, P1, P2, _ = self._matrices
+        coefficients_bar = P0.T @ q_bar + P1.T @ dq_bar + P2.T @ ddq_bar
+        return value, self.gauge.pull(placed, coefficients_bar, q_bar.sum(axis=0))
+
+    def _states(self, coefficients: Float[Array, "n_free n_dof"], centre: Float[Array, " n_dof"]) -> States:
+        q, dq, ddq, dddq = (matrix @ coefficients for matrix in self._matrices)
+        return States(q + centre, dq, ddq, dddq)
+
+    def _offsets(self, full: States) -> tuple[Float[Array, "n_samples n_dof"], ...]:
+        return full.q - self.anchor, full.dq, full.ddq
+
+    def _scaled(self, full: States, scale: float) -> States:
+        if scale == 1.0:
+            return full
+        q, dq, ddq = self._offsets(full)
+        return States(self.anchor + scale * q, scale * dq, scale * ddq, scale * full.dddq)
+
+    def _excess(self, states: States) -> Float[Array, "n_samples n_columns"]:
+        return np.concatenate([path.excess(states) for path in self.path_limits], axis=1)
+
+    def _scale(self, full: States, temperature: float = 0.0) -> float:
+        """The largest scale at which the path limits hold at the samples, with a rounded maximum where it is warm."""
+        if not self.path_limits:
+            return 1.0
+
+        def highest(scale: float) -> float:
+            excess = self._excess(self._scaled(full, scale))
+            top = float(excess.max())
+            return top + temperature * float(np.log(np.sum(np.exp((excess - top) / max(temperature, 1e-300)))))
+
+        return largest_scale(highest)
+
+    def _scale_slope(
+        self, full: States, scale: float, temperature: float
+    ) -> tuple[Float[Array, "n_samples n_dof"], ...]:
+        """Derivative of the scale by q, dq and ddq of the unscaled motion, from the limits that are nearly touched."""
+        states = self._scaled(full, scale)
+        excess = self._excess(states)
+        weight = np.exp((excess - excess.max()) / temperature)
+        weight /= weight.sum()
+        near = np.flatnonzero(weight.sum(axis=1) > 1e-4)
+        here = np.concatenate([values[near] for values in states[:3]], axis=1)
+        n_near, n_values = here.shape
+        steps = _STEP * np.concatenate([np.eye(n_values), -np.eye(n_values)])
+        q, dq, ddq = np.split((here[:, None] + steps).reshape(-1, n_values), 3, axis=1)
+        moved = self._excess(States(q, dq, ddq, np.zeros_like(q))).reshape(n_near, 2, n_values, -1)
+        slope = np.einsum("svc,sc->sv", moved[:, 0] - moved[:, 1], weight[near]) / (2.0 * _STEP)
+        by_scale = float(np.sum(slope * np.concatenate([values[near] for values in self._offsets(full)], axis=1)))
+        pushes = tuple(np.zeros_like(full.q) for _ in range(3))
+        if by_scale > 0.0:
+            for push, part in zip(pushes, np.split(slope, 3, axis=1), strict=True):
+                push[near] = -scale * part / by_scale
+        return pushes
+
+    def _regressor(self, states: States, model: TorqueModel) -> tuple[Float[Array, "n_samples n_dof n_base"], Motion]:
+        n_samples = len(states.q)
+        motion = Motion(np.arange(n_samples, dtype=float), states.q, states.dq, states.ddq)
+        Y = np.zeros((n_samples, self.model.n_dof, self.model.n_inertial))
+        fill_regressor(self._chain, motion.q, motion.dq, motion.ddq, 0, n_samples, Y)
+        reduced = np.zeros((n_samples, self.model.n_dof, self.base.n_base))
+        places, columns = self._inertial
+        reduced[:, :, places] = Y[:, :, columns]
+        if len(self._own[0]):
+            reduced[:, :, self._own[0]] = self._own_columns(motion, model)
+        return reduced, motion
+
+    def _own_columns(self, motion: Motion, model: TorqueModel) -> Float[Array, "n_samples n_dof n_own"]:
+        """The base columns that belong to joints: friction and rotors."""
+        places, joint, term = self._own
+        if not self._alone:
+            return model.regressor(motion)[:, :, self.base.independent[places]]
+        columns = np.zeros((motion.n_samples, model.n_dof, len(places)))
+        columns[:, joint, np.arange(len(places))] = model.joint_columns(motion)[:, joint, term]
+        return columns
+
+    def _pull_regressor(
+        self, motion: Motion, Y_bar: Float[Array, "n_samples n_dof n_base"], soft: TorqueModel
+    ) -> tuple[Float[Array, "n_samples n_dof"], ...]:
+        full = np.zeros((motion.n_samples, self.model.n_dof, self.model.n_inertial))
+        places, columns = self._inertial
+        full[:, :, columns] = Y_bar[:, :, places]
+        bars = tuple(np.empty_like(motion.q) for _ in range(3))
+        pull_back(self._chain, motion.q, motion.dq, motion.ddq, full, 0, len(full), *bars)
+        own_bar = Y_bar[:, :, self._own[0]]
+        # Where every joint's terms see that joint alone, all joints can be moved at once.
+        groups = [slice(None)] if self._alone else [slice(j, j + 1) for j in range(self.model.n_dof)]
+        for k in self._own_depends:
+            for group in groups:
+                sides = []
+                for step in (_STEP, -_STEP):
+                    values = [motion.q, motion.dq, motion.ddq]
+                    values[k] = values[k].copy()
+                    values[k][:, group] += step
+                    sides.append(self._own_columns(Motion(motion.t, *values), soft))
+                effect = np.sum((sides[0] - sides[1]) * own_bar, axis=2) / (2.0 * _STEP)
+                bars[k][:, group] += effect if self._alone else effect.sum(axis=1, keepdims=True)
+        return bars
+
+    @cached_property
+    def _alone(self) -> bool:
+        """Whether the terms of each joint act on that joint and depend on its own motion only."""
+        rng, n_dof, n_terms = np.random.default_rng(0), self.model.n_dof, len(self.model.terms)
+        values = [rng.normal(size=(8, n_dof)) for _ in range(3)]
+        motion = Motion(np.arange(8.0), *values)
+        own = self.model.joint_columns(motion)
+        apart = np.zeros((8, n_dof, n_dof, n_terms))
+        apart[:, np.arange(n_dof), np.arange(n_dof)] = own
+        rows = self.model.regressor(motion)[:, :, self.model.n_inertial :]
+        if not np.allclose(rows, apart.reshape(rows.shape)):
+            return False
+        first = [value + np.eye(n_dof)[0] for value in values]
+        moved = self.model.joint_columns(Motion(np.arange(8.0), *first))
+        return bool(np.allclose(moved[:, 1:], own[:, 1:]))
+
+    @cached_property
+    def _own_depends(self) -> tuple[int, ...]:
+        """Which of q, dq, ddq the columns of the joints depend on."""
+        if not len(self._own[0]):
+            return ()
+        soft, rng = self.smoothing(1.0, 1.0).model, np.random.default_rng(0)
+        values = [rng.normal(size=(8, self.model.n_dof)) for _ in range(3)]
+        plain = soft.joint_columns(Motion(np.arange(8.0), *values))
+        found = []
+        for k in range(3):
+            moved = [*values[:k], values[k] + rng.normal(size=values[k].shape), *values[k + 1 :]]
+            if np.any(soft.joint_columns(Motion(np.arange(8.0), *moved)) != plain):
+                found.append(k)
+        return tuple(found)
+
+
+def largest_scale(excess: Callable[[float], float]) -> float:
+    """A scale in (0, 1], as large as can be found, at which `excess` (any unit) is not positive.
+
+    The excess must be negative near scale 0; it need not grow evenly.
+    """
+    if excess(1.0) <= 0.0:
+        return 1.0
+    outside, inside = 1.0, 0.9
+    while excess(inside) > 0.0:
+        outside, inside = inside, 0.85 * inside
+        if inside < 1e-9:
+            return inside
+    root = float(brentq(excess, inside, outside, xtol=1e-10, rtol=1e-10))
+    while excess(root) > 0.0:
+        root = root - 1e-9 if root - 1e-9 > inside else inside
+        if root == inside:
+            break
+    return root
