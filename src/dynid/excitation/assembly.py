@@ -84,7 +84,7 @@ def safe_pose(
     poses = np.vstack([middle, limits.lower + span * rng.random((n_poses, len(span)))])
     excess = np.max([path.excess(_at_rest(poses)).max(axis=1) for path in path_limits], axis=0)
     best = poses[int(excess.argmin())]
-    polished = minimize(
+    polished = minimize(  # type: ignore[call-overload]  # the stubs know no Nelder–Mead with these options
         lambda share: _worst(path_limits, limits.lower + span * np.clip(share, 0.0, 1.0))[0],
         (best - limits.lower) / span,
         method="Nelder-Mead",
