@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "ConfigError",
     "ContradictoryBounds",
     "DynidError",
     "ExcitationError",
@@ -69,6 +70,10 @@ class ExportError(DynidError, ValueError):
 
 class ModelFileError(DynidError, ValueError):
     """A model file that cannot be read; the message names the file."""
+
+
+class ConfigError(DynidError, ValueError):
+    """A configuration file that cannot be used; the message names file and key."""
 
 
 class MotionError(DynidError, ValueError):

@@ -36,6 +36,8 @@ COMMANDS = {
     "validate": "Predicted against measured torque, per joint; several models side by side.",
 }
 """Command names, in the order of the work, with what each does."""
+OWN_CONFIG = ("retrieve",)
+"""Commands whose ``--config`` is a file of another kind."""
 
 for _name, _help in COMMANDS.items():
     app.command(f"dynid.cli.{_name}:{_name}", name=_name, help=_help)
@@ -44,10 +46,11 @@ for _name, _help in COMMANDS.items():
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0 done, 1 data or fit not good enough, 2 wrong usage or input."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
+    from dynid.cli.config import with_config
     from dynid.cli.console import complain
 
     try:
-        result = app(tokens, exit_on_error=False, print_error=False)
+        result = app(with_config(tokens, OWN_CONFIG), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         complain(str(error), hint=f"see: dynid {tokens[0] if tokens and tokens[0] in COMMANDS else ''} --help")
         return 2

@@ -1,0 +1,57 @@
+"""``--config FILE``: options of a command from a TOML file; what is typed on the command line wins."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from dynid.errors import ConfigError
+
+__all__ = ["with_config"]
+
+FLAG = "--config"
+
+
+def with_config(tokens: Sequence[str], owners: Sequence[str]) -> list[str]:
+    """The tokens of a command line with the options of its ``--config FILE`` put in (values as typed, no unit).
+
+    Keys are option names without the dashes (``total-mass = [16, 20]``); `true` sets a flag, `false` leaves it out.
+    Commands in `owners` have a ``--config`` of their own and keep it.
+
+    Raises:
+        ConfigError: naming file and key.
+    """
+    given = list(tokens)
+    if FLAG not in given or not given or given[0] in owners:
+        return given
+    place = given.index(FLAG)
+    if place + 1 >= len(given):
+        raise ConfigError(f"{FLAG} needs a file")
+    path = Path(given[place + 1])
+    rest = given[:place] + given[place + 2 :]
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: no such configuration file") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    extra: list[str] = []
+    for key, value in content.items():
+        option = "--" + key.replace("_", "-")
+        if any(token == option or token.startswith(option + "=") for token in rest):
+            continue
+        extra += _tokens(path, key, option, value)
+    return rest + extra
+
+
+def _tokens(path: Path, key: str, option: str, value: object) -> list[str]:
+    if isinstance(value, bool):
+        return [option] if value else []
+    if isinstance(value, int | float | str):
+        return [option, str(value)]
+    if isinstance(value, list) and all(isinstance(item, int | float) and not isinstance(item, bool) for item in value):
+        return [option, *(str(item) for item in value)]
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return [token for item in value for token in (option, item)]
+    raise ConfigError(f"{path}: {key}: expected a number, a text, true, false, or a list of numbers or of texts")
