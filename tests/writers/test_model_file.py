@@ -117,3 +117,13 @@ def test_missing_and_broken_files_are_refused(tmp_path):
     (tmp_path / "half.json").write_text('{"format": "dyn')
     with pytest.raises(ModelFileError, match="cannot be read as JSON"):
         load_model(tmp_path / "half.json")
+
+
+def test_a_quarter_pitch_survives_the_export(tmp_path, rng):
+    from scipy.spatial.transform import Rotation
+
+    from dynid.writers.urdf import _rpy
+
+    for angles in ([0.3, np.pi / 2, 0.0], [0.3, -np.pi / 2, 0.7], [0.1, 0.2, 0.3], [0.0, np.pi / 2 - 1e-12, 0.0]):
+        R = Rotation.from_euler("xyz", angles).as_matrix()
+        np.testing.assert_allclose(Rotation.from_euler("xyz", _rpy(R)).as_matrix(), R, atol=1e-9)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 from lxml import etree
-from scipy.spatial.transform import Rotation
 
-from dynid.arrays import Array, Float, Transform
+from dynid.arrays import Array, Float, Matrix3, Transform, Vector3
 from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, Joint, Robot
@@ -98,7 +97,7 @@ def _add_joint(root: etree._Element, robot: Robot, joint: Joint, friction: tuple
     etree.SubElement(element, "child", link=joint.link.name)
     T_carrier: Transform = np.eye(4) if joint.parent == BASE else robot.joints[joint.parent].T_joint_link
     T = T_carrier @ joint.T_parent_joint
-    rpy = Rotation.from_matrix(T[:3, :3]).as_euler("xyz")
+    rpy = _rpy(T[:3, :3])
     etree.SubElement(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(rpy))
     etree.SubElement(element, "axis", xyz=_text(joint.axis))
     bounds = {"effort": _limit(limits.effort), "velocity": _limit(limits.velocity)}
@@ -106,6 +105,14 @@ def _add_joint(root: etree._Element, robot: Robot, joint: Joint, friction: tuple
         bounds |= {"lower": _limit(limits.lower), "upper": _limit(limits.upper)}
     etree.SubElement(element, "limit", bounds)
     etree.SubElement(element, "dynamics", damping=repr(friction[0]), friction=repr(friction[1]))
+
+
+def _rpy(R: Matrix3) -> Vector3:
+    """URDF's roll, pitch, yaw in rad; roll takes all of the turn where the pitch is a quarter turn."""
+    pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
+    if np.hypot(R[0, 0], R[1, 0]) < 1e-9:
+        return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
 def _limit(value: float) -> str:
