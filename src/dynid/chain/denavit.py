@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dynid.arrays import Transform
+from dynid.arrays import Array, Float, Transform
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, STANDARD_GRAVITY, Joint, Limits, Link, Robot, transform
 from dynid.errors import RobotError, RobotFileError, UnknownJoint
@@ -91,6 +91,8 @@ class DenavitTable(_Strict):
     """In world axes, m/s²."""
     mounting: Triple = (0.0, 0.0, 0.0)
     """Roll, pitch, yaw of the base in the world, rad."""
+    transmission: tuple[tuple[Finite, ...], ...] | None = None
+    """Rows of the matrix that turns joint velocities into motor velocities behind the gears; None without coupling."""
 
     def robot(self, source: str = "memory") -> Robot:
         r"""The robot of the table.
@@ -107,8 +109,16 @@ class DenavitTable(_Strict):
                     raise UnknownJoint(row.parent, known=("base", *names[:index]), where=f"{source}: joint {row.name}")
                 parent = names.index(row.parent)
             joints.append(self._joint(row, index, parent))
-        robot = Robot(self.name, tuple(joints), gravity=np.array(self.gravity), source=source).mounted(*self.mounting)
+        C = None if self.transmission is None else self._matrix(self.transmission, len(joints), source)
+        robot = Robot(self.name, tuple(joints), np.array(self.gravity), source, C).mounted(*self.mounting)
         return robot.locked({row.name: 0.0 for row in self.joint if row.type == "fixed"})
+
+    @staticmethod
+    def _matrix(rows: tuple[tuple[float, ...], ...], n_joints: int, source: str) -> Float[Array, "n_joints n_joints"]:
+        lengths = {len(row) for row in rows}
+        if len(rows) != n_joints or lengths != {n_joints}:
+            raise RobotError(f"{source}: the transmission matrix must be {n_joints}×{n_joints}, a row for every motor")
+        return np.array(rows, dtype=float)
 
     def _joint(self, row: DenavitJoint, index: int, parent: int) -> Joint:
         along_x = transform(translation=(row.a, 0.0, 0.0)) @ _turn_x(row.alpha)

@@ -24,6 +24,8 @@ BASE = -1
 """The parent index of a joint that is mounted on the fixed base."""
 STANDARD_GRAVITY = 9.80665
 """m/s²"""
+MAX_TRANSMISSION_CONDITION = 1e6
+"""Condition number, rows scaled to unit length, above which a transmission matrix counts as singular."""
 
 
 def transform(rotation: ArrayLike | None = None, translation: ArrayLike = (0.0, 0.0, 0.0)) -> Transform:
@@ -143,11 +145,18 @@ class Robot:
     """Acceleration of gravity in the axes of the base frame, m/s²."""
     source: str = "memory"
     """The file or built-in name it came from."""
+    transmission: Float[Array, "n_dof n_dof"] | None = None
+    r"""Matrix C of coupled drives, :math:`\dot q_{motor} = C \dot q` and :math:`\tau = C^T \tau_{motor}`.
+
+    Dimensionless: motors count behind their own gears. None where every motor moves its own joint.
+    """
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
         if not self.joints:
             raise RobotError(f"{self.source}: the robot has no movable joint, so there is no torque to explain")
+        if self.transmission is not None:
+            _check_transmission(self.transmission, len(self.joints), self.source)
         if not np.all(np.isfinite(self.gravity)):
             raise RobotError(f"{self.source}: gravity must be three finite numbers in m/s²")
         for index, joint in enumerate(self.joints):
@@ -265,7 +274,13 @@ class Robot:
             elif other.parent > index:
                 moved = replace(moved, parent=other.parent - 1)
             joints.append(moved)
-        return replace(self, joints=tuple(joints))
+        C = self.transmission
+        if C is not None:
+            rest = np.delete(np.arange(self.n_dof), index)
+            if np.any(C[index, rest]) or np.any(C[rest, index]):
+                raise RobotError(f"{self.source}: joint {joint.name!r} is coupled to others and cannot be locked")
+            C = C[np.ix_(rest, rest)]
+        return replace(self, joints=tuple(joints), transmission=C)
 
     @cached_property
     def pinocchio(self) -> pin.Model:
@@ -287,6 +302,18 @@ class Robot:
             model.appendBodyToJoint(index, body, pin.SE3.Identity())
             model.addBodyFrame(joint.link.name, index, pin.SE3(joint.T_joint_link.copy()), 0)
         return model
+
+
+def _check_transmission(C: Float[Array, "n_rows n_columns"], n_dof: int, source: str) -> None:
+    if C.shape != (n_dof, n_dof) or not np.all(np.isfinite(C)):
+        raise RobotError(f"{source}: the transmission matrix must be {n_dof}×{n_dof} and finite, got {C.shape}")
+    # Relative to the size of its rows, so that gear ratios of any size pass.
+    rows = np.linalg.norm(C, axis=1, keepdims=True)
+    if np.any(rows == 0.0) or np.linalg.cond(C / rows) > MAX_TRANSMISSION_CONDITION:
+        raise RobotError(
+            f"{source}: the transmission matrix is singular: some motion of the joints would turn no motor, or a motor "
+            "would move no joint; check its rows"
+        )
 
 
 def _welded(link: Link, other: Link, T_link_other: Transform) -> Link:

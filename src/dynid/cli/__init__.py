@@ -33,6 +33,10 @@ COMMANDS = {
     "simulate": "A log with known truth, friction and noise, open or closed loop.",
     "identify": "The model of a robot from logs of its motion and torque, with a report.",
     "reverse": "Coefficients from a controller's own M(q) and g(q).",
+    "retrieve": "Full feasible parameters from coefficients or a log, under any constraint.",
+    "friction": "Friction refitted alone, on the residual of a model whose links are known.",
+    "payload": "The load carried in a log; or drive gains, from a load of known mass.",
+    "track": "Parameters, loads and contacts while the robot moves, replayed or live.",
     "validate": "Predicted against measured torque, per joint; several models side by side.",
 }
 """Command names, in the order of the work, with what each does."""

@@ -15,8 +15,9 @@ from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.options import JsonFlag, RobotOptions
 from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
 from dynid.cli.progress import progress
+from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
 from dynid.disk import write_whole
-from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters, friction_models
+from dynid.dynamics import BaseParameters, JointModel, RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.errors import DynidError, RecordingError
 from dynid.recording import Recording, Samples
 from dynid.regression import (
@@ -26,6 +27,7 @@ from dynid.regression import (
     Estimate,
     Feasible,
     FitError,
+    FrictionChoice,
     Prior,
     Regression,
     Robust,
@@ -34,6 +36,7 @@ from dynid.regression import (
     StreamedRows,
     compress,
     estimated_delay,
+    needs_search,
     read_bounds,
     unexcited,
     velocity_threshold,
@@ -54,7 +57,9 @@ class FitOptions:
     estimator: Annotated[EstimatorName, Parameter(help="feasible gives full, physically possible parameters.")] = (
         "feasible"
     )
-    friction: Annotated[str, Parameter(help="none, or names joined by +.")] = "viscous+coulomb+offset"
+    friction: Annotated[
+        str, Parameter(help="none, names joined by +, or auto: what predicts best, joint by joint.")
+    ] = "viscous+coulomb+offset"
     rotor_inertia: Annotated[bool, Parameter(negative="", help="Add a rotor inertia to every joint.")] = False
     bounds: Annotated[Path | None, Parameter(help="CSV with parameter,lower,upper.")] = None
     total_mass: Annotated[tuple[float, float] | None, Parameter(help="Least and largest mass of all links, kg.")] = None
@@ -68,10 +73,15 @@ class FitOptions:
     delay: Annotated[str, Parameter(help="Seconds by which torque lags behind position, or auto.")] = "0"
     min_velocity: Annotated[str, Parameter(help="Mask rows slower than this, rad/s, or auto.")] = "0"
 
-    def torque_model(self, robot: Robot) -> TorqueModel:
-        """The columns to fit."""
-        rotor = (RotorInertia(),) if self.rotor_inertia else ()
-        return TorqueModel(robot, (*rotor, *friction_models(self.friction)))
+    def torque_model(self, robot: Robot, choice: FrictionChoice | None = None) -> TorqueModel:
+        """The columns to fit; friction whose curves are searched for starts from the simplest one."""
+        simple = "viscous+coulomb+offset" if needs_search(self.friction) else self.friction
+        return TorqueModel(robot, (*self.drives, *(friction_models(simple) if choice is None else choice.models)))
+
+    @property
+    def drives(self) -> tuple[JointModel, ...]:
+        """Drive models to fit."""
+        return (RotorInertia(),) if self.rotor_inertia else ()
 
     def constraints(self) -> Constraints:
         """What is asked of the full parameters (SI)."""
@@ -134,6 +144,13 @@ def identify(
         base = base_parameters(model)
         step("reading and compressing the logs")
         regression, samples = _regression(model, base, logs, log, fit)
+        choice: FrictionChoice | None = None
+        if needs_search(fit.friction):
+            step("searching friction curves")
+            choice = searched_friction(fit.friction, loaded, fit.drives, regression, samples)
+            model = fit.torque_model(loaded, choice)
+            base = base_parameters(model)
+            regression, samples = _regression(model, base, logs, log, fit)
         step(f"fitting ({fit.estimator})")
         estimate = fit.fit(regression)
         step("predicting")
@@ -146,6 +163,7 @@ def identify(
                 _inputs(robot, logs, fit),
                 {"seed": seed, "fit": _texts(fit), "log": _texts(log), "robot": _texts(options)},
             ),
+            choice,
         )
         train = validate(model, result.parameters, samples, raw=raw)
         held_out = [_held_out(path, result, log, samples, raw) for path in validate_on]
@@ -212,7 +230,11 @@ def _regression(
 
 
 def identified_model(
-    estimate: Estimate, regression: Regression, samples: Samples, origin: dict[str, object]
+    estimate: Estimate,
+    regression: Regression,
+    samples: Samples,
+    origin: dict[str, object],
+    choice: FrictionChoice | None = None,
 ) -> IdentifiedModel:
     """An estimate with all that belongs into the model file (SI)."""
     stacked = regression.stacked(estimate.weights)
@@ -233,6 +255,7 @@ def identified_model(
             "relative_error_percent": estimate.fit.relative_percent,
             "n_rows": estimate.n_rows,
             "conditioning": list(samples.plan.choices),
+            "friction": [] if choice is None else list(choice.reasons),
         },
         provenance=origin,
     )
@@ -261,6 +284,7 @@ def _content(
         "consistent": result.consistent,
         "rule": estimate.rule,
         "conditioning": result.results["conditioning"],
+        "friction": result.results["friction"],
         "train": {"log": train.log, **error_json(train.error)},
         "validation": [{"log": v.log, **error_json(v.error)} for v in held_out],
         "parameters": parameters_json(estimate),
@@ -339,6 +363,7 @@ def _show(
         )
     ]
     table(("parameter", "value", "± 1σ", "σ/|v|", "unit", "trust"), rows, numeric=(1, 2, 3))
+    say_reasons(result.results["friction"])
     if result.links:
         note("")
         links = [
@@ -364,6 +389,7 @@ def _verdict(estimate: Estimate, regression: Regression, result: IdentifiedModel
     weak = [symbol for symbol, word in zip(estimate.base.leading, estimate.trust, strict=True) if word == "unreliable"]
     if weak:
         warn(f"{len(weak)} of {len(estimate.beta)} coefficients have σ above 30 % of their value: {', '.join(weak)}")
+    warn_of_one_way_joints(regression)
     if estimate.status is Status.RANK_DEFICIENT:
         warn(f"not excited by this motion: {', '.join(unexcited(regression))}")
     if estimate.status is not Status.CONVERGED:

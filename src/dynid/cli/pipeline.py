@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from dynid import __version__
 from dynid.chain import InertialParameters, Robot, consistency
-from dynid.dynamics import BaseParameters, TorqueModel
+from dynid.dynamics import BaseParameters, Drives, TorqueModel
 from dynid.errors import RecordingError
 from dynid.recording import ColumnMap, Conditioning, Plan, Recording, read_column_map, read_recording, stream_recording
 from dynid.regression import Estimate, FitError
@@ -53,7 +53,7 @@ class LogOptions:
     def read(self, path: Path, robot: Robot) -> Recording:
         """The asked part of a log, with torques (N·m or N)."""
         recording = read_recording(path, robot.joint_names, columns=self.map())
-        return with_gains(recording.part(self.from_, self.until), self._gains(robot))
+        return with_gains(recording.part(self.from_, self.until), self._gains(robot), robot)
 
     def stream(self, path: Path, robot: Robot) -> Iterator[Recording]:
         """The asked part of a log in pieces, with torques (N·m or N)."""
@@ -62,7 +62,7 @@ class LogOptions:
                 self.from_ is not None and piece.t[-1] < self.from_
             ):
                 continue
-            yield with_gains(piece.part(self.from_, self.until), self._gains(robot))
+            yield with_gains(piece.part(self.from_, self.until), self._gains(robot), robot)
 
     def is_long(self, path: Path) -> bool:
         """Whether a file is streamed rather than read."""
@@ -86,8 +86,10 @@ class LogOptions:
         return values
 
 
-def with_gains(recording: Recording, gains: Sequence[float] | None) -> Recording:
+def with_gains(recording: Recording, gains: Sequence[float] | None, robot: Robot | None = None) -> Recording:
     """A recording with joint torque: its own, or motor current times drive gain (N·m/A).
+
+    Where joints of `robot` are coupled, torques of motors turn into torques of joints; logged torques are of joints.
 
     Raises:
         RecordingError: currents without gains, or both torque and current to choose from.
@@ -105,7 +107,8 @@ def with_gains(recording: Recording, gains: Sequence[float] | None) -> Recording
             f"{recording.source}: has torques and currents; leave --gains out to use the torques, "
             "or map the torque columns away to use the currents"
         )
-    return replace(recording, tau=recording.current * np.array(gains))
+    drives = Drives(np.array(gains, dtype=float), transmission=None if robot is None else robot.transmission)
+    return replace(recording, tau=drives.joint_torque(recording.current))
 
 
 def hashed(path: Path) -> str:

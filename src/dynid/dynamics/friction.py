@@ -1,56 +1,22 @@
-"""Friction models: what a joint adds to the torque, one column a joint and term, behind one protocol."""
+"""Friction models by name: the linear ones, and the table of all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar
 
 import numpy as np
 
 from dynid.arrays import Array, Float
-from dynid.chain.robot import JointType
+from dynid.dynamics.curves import Sigmoid, Stribeck, Tanh
+from dynid.dynamics.load import LoadCoulomb
 from dynid.dynamics.motion import Motion
+from dynid.dynamics.presliding import Presliding
+from dynid.dynamics.terms import JointModel, Term
 from dynid.errors import ParameterError, UnknownName
 
-__all__ = ["FRICTION", "Coulomb", "JointModel", "Offset", "Term", "Viscous", "friction_models"]
-
-
-@dataclass(frozen=True)
-class Term:
-    """One parameter that every joint has, such as its viscous friction."""
-
-    name: str
-    """As in tables: ``Fv``."""
-    symbol: str
-    """As in labels and bounds files, followed by the joint number: ``fv``."""
-    units: tuple[str, str]
-    """For a revolute and for a prismatic joint."""
-    nonnegative: bool
-    """Whether physics forbids a negative value."""
-
-    def unit(self, joint_type: JointType) -> str:
-        """The unit for a joint of this type."""
-        return self.units[0] if joint_type == "revolute" else self.units[1]
-
-
-@runtime_checkable
-class JointModel(Protocol):
-    """Terms that act on their own joint only and enter the torque linearly: friction, rotor inertia."""
-
-    @property
-    def name(self) -> str:
-        """The name users type."""
-        ...
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """The parameters that each joint has."""
-        ...
-
-    def columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
-        """Torque of each joint per unit of each of its terms."""
-        ...
+__all__ = ["FRICTION", "Asymmetric", "Coulomb", "JointModel", "Offset", "Term", "Viscous", "friction_models"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +55,39 @@ class Offset:
         return np.ones((*motion.q.shape, 1))
 
 
-FRICTION: Mapping[str, JointModel] = {model.name: model for model in (Viscous(), Coulomb(), Offset())}
+@dataclass(frozen=True)
+class Asymmetric:
+    """Coulomb and viscous friction with values of their own for each direction; instead of those, not beside them."""
+
+    name: ClassVar[str] = "asymmetric"
+    terms: ClassVar[tuple[Term, ...]] = (
+        Term("Fv+", "fvp", ("N·m·s/rad", "N·s/m"), nonnegative=True),
+        Term("Fv-", "fvn", ("N·m·s/rad", "N·s/m"), nonnegative=True),
+        Term("Fc+", "fcp", ("N·m", "N"), nonnegative=True),
+        Term("Fc-", "fcn", ("N·m", "N"), nonnegative=True),
+    )
+
+    def columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
+        """Velocity (rad/s or m/s) forwards and backwards, then its sign (dimensionless) forwards and backwards."""
+        dq = motion.dq
+        parts = (np.maximum(dq, 0.0), np.minimum(dq, 0.0), np.where(dq > 0.0, 1.0, 0.0), np.where(dq < 0.0, -1.0, 0.0))
+        return np.stack(parts, axis=2)
+
+
+FRICTION: Mapping[str, JointModel] = {
+    model.name: model
+    for model in (
+        Viscous(),
+        Coulomb(),
+        Offset(),
+        Asymmetric(),
+        Tanh(),
+        Sigmoid(),
+        Stribeck(),
+        LoadCoulomb(),
+        Presliding(),
+    )
+}
 """Friction models by the name users type."""
 
 
@@ -98,7 +96,7 @@ def friction_models(names: str) -> tuple[JointModel, ...]:
 
     Raises:
         UnknownName: listing the models that exist.
-        ParameterError: for a model named twice.
+        ParameterError: for a model named twice, or columns that would be the same.
     """
     if names.strip() == "none":
         return ()
@@ -108,4 +106,9 @@ def friction_models(names: str) -> tuple[JointModel, ...]:
             raise UnknownName(name, known=("none", *FRICTION), kind="friction model")
         if wanted.count(name) > 1:
             raise ParameterError(f"friction {names!r} names {name!r} twice; its columns would be identical")
+    doubled = [name for name in ("viscous", "coulomb", "offset") if name in wanted]
+    if "asymmetric" in wanted and doubled:
+        raise ParameterError(
+            f"friction {names!r}: asymmetric contains {' and '.join(doubled)} already; leave one of them out"
+        )
     return tuple(FRICTION[name] for name in wanted)

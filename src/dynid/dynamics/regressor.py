@@ -10,9 +10,11 @@ import numpy as np
 from dynid.arrays import Array, ArrayLike, Float, Int
 from dynid.chain.inertia import INERTIAL_NAMES, INERTIAL_UNITS
 from dynid.chain.robot import Robot
-from dynid.dynamics.friction import JointModel, Term
 from dynid.dynamics.kernels import ChainArrays, chain_arrays, fill_regressor, in_chunks, newton_euler, on_free_base
+from dynid.dynamics.load import LoadCoulomb
 from dynid.dynamics.motion import Motion
+from dynid.dynamics.presliding import Presliding
+from dynid.dynamics.terms import JointModel, OnJoints, Term
 from dynid.errors import MotionError, ParameterError, UnknownName
 
 __all__ = ["Column", "TorqueModel"]
@@ -45,7 +47,11 @@ class TorqueModel:
 
     robot: Robot
     joint_models: tuple[JointModel, ...] = field(default=())
-    """Friction and drive models whose columns act on their own joint."""
+    """Friction and drive models whose columns act on their own joint (on their own motor where joints are coupled)."""
+
+    def __post_init__(self) -> None:
+        bound = tuple(_bound(model, self.robot) for model in self.joint_models)
+        object.__setattr__(self, "joint_models", bound)
 
     @cached_property
     def _chain(self) -> ChainArrays:
@@ -109,8 +115,15 @@ class TorqueModel:
         """Columns that can act on one joint: the links it carries and its own terms."""
         carried = [i for i, path in enumerate(self.robot.path_to) if joint in path]
         inertial = np.concatenate([np.arange(10 * i, 10 * i + 10) for i in carried])
-        own = self.n_inertial + joint * len(self.terms) + np.arange(len(self.terms))
-        return np.concatenate([inertial, own])
+        C = self.robot.transmission
+        motors = [joint] if C is None else np.flatnonzero(C[:, joint]).tolist()
+        own = [self.n_inertial + motor * len(self.terms) + np.arange(len(self.terms)) for motor in motors]
+        return np.concatenate([inertial, *own])
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether columns of a sample depend on the samples before it (presliding)."""
+        return any(_has_memory(model) for model in self.joint_models)
 
     def nominal(self) -> Float[Array, " n_params"]:
         """θ of the robot file (SI): its nominal inertias, friction and rotor inertia zero."""
@@ -119,13 +132,18 @@ class TorqueModel:
         return theta
 
     def regressor(
-        self, motion: Motion, out: Float[Array, "n_samples n_dof n_params"] | None = None
+        self,
+        motion: Motion,
+        out: Float[Array, "n_samples n_dof n_params"] | None = None,
+        *,
+        extra: Float[Array, "n_samples n_dof n_terms"] | None = None,
     ) -> Float[Array, "n_samples n_dof n_params"]:
         """Y of every sample: torque (N·m or N) of each joint per unit of each parameter.
 
         Args:
             motion: what the joints do.
             out: an array to fill instead of a new one; its entries that are structurally zero must be zero already.
+            extra: `joint_columns` of this motion, for who has them from a longer one (presliding remembers).
         """
         self._check_motion(motion)
         if out is None:
@@ -133,30 +151,49 @@ class TorqueModel:
         elif out.shape != (motion.n_samples, self.n_dof, self.n_params) or not out.flags.c_contiguous:
             raise ParameterError(f"out must be contiguous, {(motion.n_samples, self.n_dof, self.n_params)}")
         chain, Y = self._chain, out
-        extra = self.joint_columns(motion)
-        n_terms = len(self.terms)
+        own = self.joint_columns(motion) if extra is None else extra
+        n_terms, pairs = len(self.terms), self._motor_pairs
 
         def work(start: int, stop: int) -> None:
             fill_regressor(chain, motion.q, motion.dq, motion.ddq, start, stop, Y)
-            for j in range(self.n_dof if n_terms else 0):
-                first = self.n_inertial + j * n_terms
-                Y[start:stop, j, first : first + n_terms] = extra[start:stop, j]
+            for motor, j, ratio in pairs if n_terms else ():
+                first = self.n_inertial + motor * n_terms
+                Y[start:stop, j, first : first + n_terms] = ratio * own[start:stop, motor]
 
         in_chunks(work, motion.n_samples)
         return Y
 
     def joint_columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
-        """Columns of `joint_models` alone: torque (N·m or N) of each joint per unit of each of its terms."""
+        """Columns of `joint_models` alone: torque (N·m or N) of each joint per unit of each of its terms.
+
+        Where joints are coupled: torque of each motor, from the motion of the motors.
+        """
         if not self.joint_models:
             return np.zeros((motion.n_samples, self.n_dof, 0))
-        return np.concatenate([model.columns(motion) for model in self.joint_models], axis=2)
+        C = self.robot.transmission
+        moved = motion if C is None else Motion(motion.t, motion.q @ C.T, motion.dq @ C.T, motion.ddq @ C.T)
+        # The load of a gear comes from the torque of the links, so it starts from the motion of the joints.
+        return np.concatenate(
+            [model.columns(motion if _is_load(model) else moved) for model in self.joint_models], axis=2
+        )
+
+    def joint_torque(self, motion: Motion, theta: ArrayLike) -> Float[Array, "n_samples n_dof"]:
+        """What `joint_models` alone add to the torque of each joint, N·m or N."""
+        own = self._check_theta(theta)[self.n_inertial :].reshape(self.n_dof, len(self.terms))
+        tau = np.einsum("njt,jt->nj", self.joint_columns(motion), own)
+        return tau if self.robot.transmission is None else tau @ self.robot.transmission
+
+    @cached_property
+    def _motor_pairs(self) -> tuple[tuple[int, int, float], ...]:
+        """Motor, joint and ratio wherever a motor acts on a joint; each on its own without coupling."""
+        C = np.eye(self.n_dof) if self.robot.transmission is None else self.robot.transmission
+        return tuple((int(m), int(j), float(C[m, j])) for m, j in np.argwhere(C))
 
     def torque(self, motion: Motion, theta: ArrayLike) -> Float[Array, "n_samples n_dof"]:
         """Joint torques (N·m or N) of a motion by Newton–Euler recursion; Y is not formed."""
         values = self._check_theta(theta)
         tau = self._newton_euler(self._chain, motion, values)[0]
-        own = values[self.n_inertial :].reshape(self.n_dof, len(self.terms))
-        return tau + np.einsum("njt,jt->nj", self.joint_columns(motion), own)
+        return tau + self.joint_torque(motion, values)
 
     def joint_wrenches(self, motion: Motion, theta: ArrayLike) -> Float[Array, "n_samples n_dof 6"]:
         """Force (N) and moment (N·m) that each joint passes from its parent to its link, by Newton–Euler.
@@ -215,8 +252,10 @@ class TorqueModel:
             ddq[:, column] = 1.0
             motion = Motion(np.arange(len(q), dtype=float), q, np.zeros_like(q), ddq)
             Y = rigid._padded(motion, self.n_params, with_gravity=False)
-            for k in rotor:
-                Y[:, column, self.n_inertial + column * len(self.terms) + k] = 1.0
+            for motor, joint, ratio in self._motor_pairs if rotor else ():
+                turned = sum(r for m, j, r in self._motor_pairs if m == motor and j == column)
+                for k in rotor:
+                    Y[:, joint, self.n_inertial + motor * len(self.terms) + k] += ratio * turned
             for row in range(column, n):
                 rows[:, row * (row + 1) // 2 + column] = Y[:, row]
         return rows
@@ -270,3 +309,20 @@ class TorqueModel:
             bad = [str(self.columns[k]) for k in np.flatnonzero(~np.isfinite(values))[:3]]
             raise ParameterError(f"parameter not finite: {', '.join(bad)}")
         return values
+
+
+def _bound(model: JointModel, robot: Robot) -> JointModel:
+    """A model with the robot filled in, where it needs one."""
+    if isinstance(model, LoadCoulomb):
+        return model.bound(robot)
+    if isinstance(model, OnJoints) and isinstance(model.model, LoadCoulomb):
+        return OnJoints(model.model.bound(robot), model.joints)
+    return model
+
+
+def _is_load(model: JointModel) -> bool:
+    return isinstance(model.model if isinstance(model, OnJoints) else model, LoadCoulomb)
+
+
+def _has_memory(model: JointModel) -> bool:
+    return isinstance(model.model if isinstance(model, OnJoints) else model, Presliding)

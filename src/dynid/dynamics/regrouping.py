@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Bool, Float, Int, freeze_arrays
-from dynid.dynamics.motion import random_motion
+from dynid.dynamics.motion import Motion, random_motion
 from dynid.dynamics.regressor import Column, TorqueModel
 from dynid.errors import ParameterError
 
@@ -117,7 +117,7 @@ def base_parameters(model: TorqueModel, *, tolerance: float = TOLERANCE, seed: i
     """
     n_samples = 10 + 4 * model.n_params // model.n_dof
     motion = random_motion(model.robot, n_samples, np.random.default_rng(seed), within_limits=False)
-    W = model.regressor(motion).reshape(-1, model.n_params)
+    W = model.regressor(motion, extra=_generic_columns(model, motion, seed)).reshape(-1, model.n_params)
     lengths = np.linalg.norm(W, axis=0)
     seen = lengths > tolerance * np.max(lengths)
     basis = np.zeros((len(W), 0))
@@ -134,6 +134,15 @@ def base_parameters(model: TorqueModel, *, tolerance: float = TOLERANCE, seed: i
             chosen.append(k)
     independent = np.array(chosen, dtype=np.int64)
     return BaseParameters(model.columns, model.symbols, independent, _regrouping(W, independent, seen), tolerance)
+
+
+def _generic_columns(model: TorqueModel, motion: Motion, seed: int) -> Float[Array, "n_samples n_dof n_terms"]:
+    """Columns of the joint terms on steps of all sizes (SI): presliding tells its lengths apart only on small ones."""
+    if not model.has_memory:
+        return model.joint_columns(motion)
+    rng = np.random.default_rng(seed + 1)
+    steps = rng.choice([-1.0, 1.0], motion.q.shape) * 10.0 ** rng.uniform(-6.0, 0.0, motion.q.shape)
+    return model.joint_columns(Motion(motion.t, np.cumsum(steps, axis=0), motion.dq, motion.ddq))
 
 
 def _greedy_order(model: TorqueModel) -> list[int]:

@@ -159,11 +159,12 @@ def _resistance(model: TorqueModel, theta: Float[Array, " n_params"], fastest: f
     curve = torque(0.0, v, 0.0)
     rotor = (torque(0.0, v, 1.0) - curve)[N_NODES // 2]
     there = torque(1.0, v, 2.0)
-    if not np.allclose(there, curve + 2.0 * rotor, rtol=1e-9, atol=1e-12):
+    coupled = model.robot.transmission is not None
+    if model.has_memory or coupled or not np.allclose(there, curve + 2.0 * rotor, rtol=1e-9, atol=1e-12):
         names = "+".join(joint_model.name for joint_model in model.joint_models)
         raise ParameterError(
-            f"closed loop: {names} depends on more than velocity, which the forward simulation does not know; "
-            "simulate open loop or choose other friction"
+            f"closed loop: {names} depends on more than velocity{' of its own joint' if coupled else ''}, which the "
+            "forward simulation does not know; simulate open loop or choose other friction"
         )
     near = torque(0.0, slip_speed * np.array([-2.0, -1.0, 1.0, 2.0]), 0.0)
     dry = 0.5 * ((2.0 * near[2] - near[3]) - (2.0 * near[1] - near[0]))

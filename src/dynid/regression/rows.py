@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -28,6 +28,9 @@ BUFFER = 512
 """Samples whose whole regressor is in memory at a time, per thread."""
 IN_FLIGHT = 2
 """Chunks waiting per thread; bounds the memory."""
+
+
+_Extra = Float[Array, "n_samples n_dof n_terms"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +76,22 @@ class SampleRows:
         for samples in self.samples:
             plan = samples.plan
 
-            def work(segment: Segment, plan: Plan = plan) -> tuple[JointRows, ...]:
-                return rows_of_segment(self.model, self.base, segment, plan, visible)
+            def work(piece: tuple[Segment, _Extra], plan: Plan = plan) -> tuple[JointRows, ...]:
+                return rows_of_segment(self.model, self.base, piece[0], plan, visible, piece[1])
 
-            yield from in_order(work, samples.chunks(block_length(samples)))
+            yield from in_order(work, self._pieces(samples))
+
+    def _pieces(self, samples: Samples) -> Iterator[tuple[Segment, _Extra]]:
+        """Chunks, each with its joint columns from the whole stretch where they remember what came before."""
+        n_samples = block_length(samples)
+        if not self.model.has_memory:
+            yield from ((chunk, None) for chunk in samples.chunks(n_samples))
+            return
+        for segment in samples.segments:
+            columns = self.model.joint_columns(segment.motion)
+            for chunk in replace(samples, segments=(segment,)).chunks(n_samples):
+                start = int(np.searchsorted(segment.motion.t, chunk.motion.t[0]))
+                yield chunk, columns[start : start + chunk.motion.n_samples]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +126,14 @@ def rows_of_segment(
     segment: Segment,
     plan: Plan,
     visible: tuple[Int[Array, " ..."], ...],
+    extra: Float[Array, "n_samples n_dof n_terms"] | None = None,
 ) -> tuple[JointRows, ...]:
-    """The rows of one stretch (N·m or N): regressor and torque through the same low-pass, thinned, slow rows masked."""
+    """The rows of one stretch (N·m or N): regressor and torque through the same low-pass, thinned, slow rows masked.
+
+    `extra` are joint columns (SI) computed on a longer stretch, for friction that remembers.
+    """
     low_pass, every = plan.low_pass, plan.every
-    columns_of = _joint_columns(model, base, segment, visible)
+    columns_of = _joint_columns(model, base, segment, visible, extra)
     tau = low_pass.thinned(segment.tau, every)
     centres = low_pass.half_length + every * np.arange(len(tau))
     fast = np.abs(segment.motion.dq[centres]) >= plan.min_velocity
@@ -133,6 +152,7 @@ def _joint_columns(
     base: BaseParameters,
     segment: Segment,
     visible: tuple[Int[Array, " ..."], ...],
+    extra: Float[Array, "n_samples n_dof n_terms"] | None,
 ) -> list[Float[Array, "n_samples n_visible"]]:
     """Base columns of every joint (SI); the regressor passes through a buffer small enough to stay in cache."""
     motion = segment.motion
@@ -141,7 +161,8 @@ def _joint_columns(
     buffer = np.zeros((min(BUFFER, motion.n_samples), model.n_dof, model.n_params))
     for start in range(0, motion.n_samples, BUFFER):
         part = motion.part(start, start + BUFFER)
-        Y = model.regressor(part, buffer[: part.n_samples])
+        own = None if extra is None else extra[start : start + BUFFER]
+        Y = model.regressor(part, buffer[: part.n_samples], extra=own)
         for j, indices in enumerate(chosen):
             np.take(Y[:, j], indices, axis=1, out=columns[j][start : start + BUFFER], mode="clip")
     return columns

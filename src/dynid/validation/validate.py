@@ -116,6 +116,4 @@ def contributions(model: TorqueModel, theta: ArrayLike, motion: Motion) -> Contr
     gravity = rigid.torque(Motion(motion.t, motion.q, zeros, zeros), inertial)
     inertia = rigid.torque(Motion(motion.t, motion.q, zeros, motion.ddq), inertial) - gravity
     coriolis = rigid.torque(Motion(motion.t, motion.q, motion.dq, zeros), inertial) - gravity
-    own = values[rigid.n_params :].reshape(model.n_dof, len(model.terms))
-    joint_terms = np.einsum("njt,jt->nj", model.joint_columns(motion), own)
-    return Contributions(inertia, coriolis, gravity, joint_terms)
+    return Contributions(inertia, coriolis, gravity, model.joint_torque(motion, values))

@@ -9,12 +9,19 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, Robot
-from dynid.dynamics.motion import Motion
 from dynid.dynamics.regressor import TorqueModel
+from dynid.regression.friction_fit import friction_curve
 from dynid.validation.validate import Contributions, Validation
 from dynid.writers.report import Figure
 
-__all__ = ["correlation_figure", "friction_figure", "links_figure", "parts_figure", "torque_figure"]
+__all__ = [
+    "correlation_figure",
+    "friction_data_figure",
+    "friction_figure",
+    "links_figure",
+    "parts_figure",
+    "torque_figure",
+]
 
 MAX_POINTS = 4000
 """Points of a curve; longer logs are thinned for drawing only."""
@@ -87,13 +94,8 @@ def parts_figure(joint_names: Sequence[str], parts: Contributions) -> Figure:
 
 def friction_figure(model: TorqueModel, theta: Float[Array, " n_params"], velocity: Float[Array, " n_dof"]) -> Figure:
     """Friction torque (N·m or N) of every joint over its velocity, up to `velocity` (rad/s or m/s)."""
-    n_points, n_dof = 201, model.n_dof
-    dq = np.linspace(-1.0, 1.0, n_points)[:, None] * np.maximum(velocity, 1e-3)
-    # Whole turns in the direction of motion: presliding is over, and the load that of the zero position.
-    q = 2.0 * np.pi * np.cumsum(np.sign(dq), axis=0)
-    motion = Motion(np.arange(n_points, dtype=float), q, dq, np.zeros_like(dq))
-    own = theta[model.n_inertial :].reshape(n_dof, len(model.terms))
-    tau = np.einsum("njt,jt->nj", model.joint_columns(motion), own)
+    dq = np.linspace(-1.0, 1.0, 201)[:, None] * np.maximum(velocity, 1e-3)
+    tau = friction_curve(model, theta, dq)
     traces: list[Trace] = [
         {
             "type": "scatter",
@@ -110,6 +112,51 @@ def friction_figure(model: TorqueModel, theta: Float[Array, " n_params"], veloci
         "yaxis": {"title": {"text": "friction torque / N·m"}},
     }
     return Figure(tuple(traces), layout, "Friction as identified", height=380)
+
+
+def friction_data_figure(
+    model: TorqueModel,
+    theta: Float[Array, " n_params"],
+    velocity: Float[Array, "n_rows n_dof"],
+    residual: Float[Array, "n_rows n_dof"],
+    other: tuple[TorqueModel, Float[Array, " n_params"]] | None = None,
+) -> Figure:
+    """Friction torque (N·m or N) over velocity (rad/s or m/s), a panel a joint, with the data it was fitted to behind.
+
+    Args:
+        model: with the friction.
+        theta: its parameters (SI).
+        velocity: of the data.
+        residual: torque of the data that the links do not explain.
+        other: another model and its parameters, to be drawn beside.
+    """
+    n_dof = model.n_dof
+    step = max(1, len(velocity) // (MAX_POINTS // 2))
+    dq = np.linspace(-1.0, 1.0, 301)[:, None] * np.maximum(np.max(np.abs(velocity), axis=0), 1e-3)
+    curves = [("friction", friction_curve(model, theta, dq), COLOURS[1])]
+    if other is not None:
+        curves.append(("other model", friction_curve(other[0], other[1], dq), COLOURS[2]))
+    columns = 2
+    layout: dict[str, object] = {
+        "grid": {"rows": -(-n_dof // columns), "columns": columns, "pattern": "independent"},
+        "legend": {"orientation": "h", "y": 1.04},
+    }
+    traces: list[Trace] = []
+    for j, name in enumerate(model.robot.joint_names):
+        number = "" if j == 0 else str(j + 1)
+        layout[f"xaxis{number}"] = {"title": {"text": f"{name} / rad/s"}}
+        layout[f"yaxis{number}"] = {"title": {"text": "N·m"}}
+        axes = {"xaxis": f"x{number}", "yaxis": f"y{number}", "showlegend": j == 0}
+        points = {"type": "scatter", "mode": "markers", "name": "data", "legendgroup": "data"}
+        marker = {"marker": {"size": 3, "color": COLOURS[0], "opacity": 0.35}}
+        data = {"x": _thin(velocity[:, j], step), "y": _thin(residual[:, j], step)}
+        traces.append({**points, **marker, **data, **axes})
+        for label, tau, colour in curves:
+            line = {"type": "scatter", "mode": "lines", "name": label, "legendgroup": label}
+            drawn = {"x": _thin(dq[:, j], 1), "y": _thin(tau[:, j], 1), "line": {"color": colour, "width": 2}}
+            traces.append({**line, **drawn, **axes})
+    caption = "Torque that the links do not explain, over velocity, and the friction fitted to it"
+    return Figure(tuple(traces), layout, caption, height=260 * -(-n_dof // columns) + 60)
 
 
 def correlation_figure(labels: Sequence[str], correlation: Float[Array, "n_base n_base"]) -> Figure:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.chain.consistency import consistency
+from dynid.dynamics.terms import OnJoints, ShapedModel
 from dynid.recording.signals import Samples
 from dynid.regression.estimate import Estimate
 from dynid.validation.validate import Validation, contributions
@@ -200,7 +201,21 @@ def _friction(model: IdentifiedModel, samples: Samples) -> Section:
     headers = ("joint", *(f"{term.name} / {term.units[0]}" for term in terms))
     speed = np.max([np.max(np.abs(s.motion.dq), axis=0) for s in samples.segments], axis=0)
     figure = friction_figure(model.model, model.parameters, speed)
-    return Section("Friction", (), (Table(headers, rows),), (figure,))
+    reasons = model.results.get("friction")
+    texts = tuple(str(text) for text in reasons) if isinstance(reasons, list) else ()
+    return Section("Friction", (*texts, *_shape_texts(model)), (Table(headers, rows),), (figure,))
+
+
+def _shape_texts(model: IdentifiedModel) -> tuple[str, ...]:
+    """The numbers that bend friction curves, which are no part of θ."""
+    texts = []
+    for whole in model.model.joint_models:
+        inner = whole.model if isinstance(whole, OnJoints) else whole
+        if isinstance(inner, ShapedModel):
+            for shape, row in zip(inner.shapes, inner.shape, strict=True):
+                numbers = ", ".join(f"{value:.4g}" for value in row)
+                texts.append(f"{inner.name}: {shape.name} {numbers} {shape.units[0]}, by joint.")
+    return tuple(texts)
 
 
 def _correlation(estimate: Estimate) -> Section:

@@ -16,9 +16,11 @@ from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import Joint, Limits, Link, Robot
 from dynid.disk import write_whole
 from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.friction import FRICTION, JointModel
+from dynid.dynamics.friction import FRICTION
+from dynid.dynamics.load import LoadCoulomb
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters, base_parameters
+from dynid.dynamics.terms import JointModel, OnJoints, ShapedModel
 from dynid.errors import ModelFileError
 
 __all__ = ["FORMAT", "Compressed", "IdentifiedModel", "load_model", "save_model"]
@@ -125,7 +127,7 @@ def _encoded(model: IdentifiedModel) -> dict[str, object]:
     return {
         "format": FORMAT,
         "robot": _robot_out(model.model.robot),
-        "joint_models": [joint_model.name for joint_model in model.model.joint_models],
+        "joint_models": [joint_model_out(joint_model) for joint_model in model.model.joint_models],
         "estimator": model.estimator,
         "status": model.status,
         "columns": list(model.model.symbols),
@@ -153,7 +155,7 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
         return value
 
     robot = _robot_in(_mapping(content["robot"]))
-    model = TorqueModel(robot, tuple(_joint_model(str(name)) for name in items("joint_models")))
+    model = TorqueModel(robot, tuple(joint_model_in(entry) for entry in items("joint_models")))
     if list(model.symbols) != items("columns"):
         raise ValueError("columns do not match the robot and its friction")
     base = base_parameters(model)
@@ -187,11 +189,37 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
     )
 
 
-def _joint_model(name: str) -> JointModel:
+def joint_model_out(model: JointModel) -> str | dict[str, object]:
+    """A joint model as JSON: its name, or an object with its shape numbers, joints and load reference (SI)."""
+    joints = list(model.joints) if isinstance(model, OnJoints) else None
+    inner = model.model if isinstance(model, OnJoints) else model
+    content: dict[str, object] = {"name": inner.name}
+    if joints is not None:
+        content["joints"] = joints
+    if isinstance(inner, ShapedModel):
+        content["shape"] = [list(row) for row in inner.shape]
+    if isinstance(inner, LoadCoulomb) and inner.reference is not None:
+        content["reference"] = inner.reference.tolist()
+    return inner.name if len(content) == 1 else content
+
+
+def joint_model_in(content: object) -> JointModel:
+    """A joint model from its JSON (SI).
+
+    Raises:
+        ValueError: for a name that does not exist.
+    """
+    entry = {"name": content} if isinstance(content, str) else _mapping(content)
     known: dict[str, JointModel] = {**FRICTION, RotorInertia.name: RotorInertia()}
+    name = str(entry["name"])
     if name not in known:
         raise ValueError(f"unknown joint model {name!r}")
-    return known[name]
+    model = known[name]
+    if "shape" in entry and isinstance(model, ShapedModel):
+        model = model.reshaped(tuple(tuple(float(str(x)) for x in _row(row)) for row in _row(entry["shape"])))
+    if "reference" in entry and isinstance(model, LoadCoulomb):
+        model = model.referred(np.array(entry["reference"], dtype=float))
+    return OnJoints(model, tuple(bool(flag) for flag in _row(entry["joints"]))) if "joints" in entry else model
 
 
 def _robot_out(robot: Robot) -> dict[str, object]:
@@ -199,6 +227,7 @@ def _robot_out(robot: Robot) -> dict[str, object]:
         "name": robot.name,
         "source": robot.source,
         "gravity": robot.gravity.tolist(),
+        **({} if robot.transmission is None else {"transmission": robot.transmission.tolist()}),
         "joints": [
             {
                 "name": joint.name,
@@ -246,7 +275,8 @@ def _robot_in(content: Json) -> Robot:
             )
         )
     gravity = np.array(content["gravity"], dtype=float)
-    return Robot(str(content["name"]), tuple(joints), gravity, str(content["source"]))
+    C = np.array(content["transmission"], dtype=float) if "transmission" in content else None
+    return Robot(str(content["name"]), tuple(joints), gravity, str(content["source"]), C)
 
 
 def _axis(value: object) -> Vector3:

@@ -1,0 +1,259 @@
+"""Solids that must hold a centre of mass: how far outside a point lies, and in which direction."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from dynid.arrays import Array, ArrayLike, Float, Vector3, freeze_arrays
+from dynid.chain.consistency import Box, Ellipsoid
+from dynid.errors import ParameterError
+
+__all__ = ["Frustum", "Hull", "Region", "Shape", "Sphere", "Union", "mesh_vertices", "outside", "span"]
+
+
+@runtime_checkable
+class Shape(Protocol):
+    """A solid in the link frame, m."""
+
+    def outside(self, point: Vector3) -> tuple[float, Vector3]:
+        """How far (m) `point` is outside, negative inside, and its gradient (dimensionless)."""
+        ...
+
+    def span(self) -> tuple[Vector3, Vector3]:
+        """Smallest and largest coordinates, m."""
+        ...
+
+
+Region = Shape | Box | Ellipsoid
+"""Anything that can hold a centre of mass; `Box` and `Ellipsoid` are those of `dynid.chain`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """A ball."""
+
+    centre: Vector3
+    """Centre in m."""
+    radius: float
+    """Radius in m, positive."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+        _positive(self.radius, "radius of a sphere")
+
+    def outside(self, point: Vector3) -> tuple[float, Vector3]:
+        """Distance (m) to the surface, negative inside, and its gradient."""
+        away = point - self.centre
+        distance = float(np.linalg.norm(away))
+        return distance - self.radius, away / distance if distance > 0.0 else np.array([1.0, 0.0, 0.0])
+
+    def span(self) -> tuple[Vector3, Vector3]:
+        """Smallest and largest coordinates, m."""
+        return self.centre - self.radius, self.centre + self.radius
+
+
+@dataclass(frozen=True, eq=False)
+class Frustum:
+    """A cylinder (both radii alike), a cone (one radius zero) or anything between, round its axis."""
+
+    start: Vector3
+    """Centre of one end in m."""
+    end: Vector3
+    """Centre of the other end in m."""
+    start_radius: float
+    """Radius there in m; zero for the tip of a cone."""
+    end_radius: float
+    """Radius there in m; zero for the tip of a cone."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+        if not float(np.linalg.norm(self.end - self.start)) > 0.0:
+            raise ParameterError(f"a cylinder or cone needs two different ends, both are {self.start.tolist()} m")
+        if not (min(self.start_radius, self.end_radius) >= 0.0 and self.start_radius + self.end_radius > 0.0):
+            raise ParameterError(
+                f"radii of a cone frustum must not be negative, one must be positive: "
+                f"{self.start_radius} m and {self.end_radius} m"
+            )
+
+    @classmethod
+    def cylinder(cls, start: ArrayLike, end: ArrayLike, radius: float) -> Frustum:
+        """A cylinder of a radius in m between the centres of its ends in m."""
+        return cls(np.asarray(start, dtype=float), np.asarray(end, dtype=float), radius, radius)
+
+    @property
+    def _frame(self) -> tuple[Vector3, float]:
+        axis = self.end - self.start
+        length = float(np.linalg.norm(axis))
+        return axis / length, length
+
+    def outside(self, point: Vector3) -> tuple[float, Vector3]:
+        """The largest of the distances (m) to both ends and to the mantle, negative inside, and its gradient."""
+        axis, length = self._frame
+        away = point - self.start
+        along = float(away @ axis)
+        radial = away - along * axis
+        radius = float(np.linalg.norm(radial))
+        outward = radial / radius if radius > 0.0 else _across(axis)
+        slope = (self.end_radius - self.start_radius) / length
+        size = float(np.hypot(1.0, slope))
+        mantle = (radius - self.start_radius - slope * along) / size
+        faces = (
+            (-along, -axis),
+            (along - length, axis),
+            (mantle, (outward - slope * axis) / size),
+        )
+        return max(faces, key=lambda face: face[0])
+
+    def span(self) -> tuple[Vector3, Vector3]:
+        """Smallest and largest coordinates, m."""
+        axis, _ = self._frame
+        reach = np.sqrt(np.maximum(0.0, 1.0 - axis**2))
+        lower = np.minimum(self.start - reach * self.start_radius, self.end - reach * self.end_radius)
+        upper = np.maximum(self.start + reach * self.start_radius, self.end + reach * self.end_radius)
+        return lower, upper
+
+
+@dataclass(frozen=True, eq=False)
+class Union:
+    """Several solids, of which one must hold the point; they may overlap or not."""
+
+    parts: tuple[Region, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ParameterError("a union needs at least one shape")
+
+    def outside(self, point: Vector3) -> tuple[float, Vector3]:
+        """How far (m) the point is outside the nearest part, negative inside, and its gradient."""
+        return min((outside(part, point) for part in self.parts), key=lambda found: found[0])
+
+    def span(self) -> tuple[Vector3, Vector3]:
+        """Smallest and largest coordinates, m."""
+        spans = [span(part) for part in self.parts]
+        return np.min([low for low, _ in spans], axis=0), np.max([high for _, high in spans], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """The convex hull of points, or of a link's mesh."""
+
+    points: Float[Array, "n_points 3"]
+    """Corners in the link frame, m."""
+    planes: Float[Array, "n_planes 4"]
+    """Outward unit normal and offset (m) of every face; n·x + d ≤ 0 inside."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @classmethod
+    def of(cls, points: ArrayLike) -> Hull:
+        """The hull of points in the link frame, m.
+
+        Raises:
+            ParameterError: for points that span no volume.
+        """
+        corners = np.asarray(points, dtype=float)
+        if corners.ndim != 2 or corners.shape[1] != 3 or not np.all(np.isfinite(corners)):
+            raise ParameterError(f"a convex hull needs points (n_points, 3), finite, got shape {corners.shape}")
+        try:
+            hull = ConvexHull(corners)
+        except (QhullError, ValueError) as error:
+            raise ParameterError(f"the {len(corners)} points of a convex hull span no volume") from error
+        return cls(corners[hull.vertices], np.unique(np.round(hull.equations, 12), axis=0))
+
+    @classmethod
+    def of_mesh(cls, path: Path, *, scale: float = 1.0, offset: ArrayLike = (0.0, 0.0, 0.0)) -> Hull:
+        """The hull of an STL or OBJ mesh.
+
+        Args:
+            path: the file.
+            scale: m per unit of the file.
+            offset: of the mesh in the link frame, m.
+        """
+        return cls.of(scale * mesh_vertices(path) + np.asarray(offset, dtype=float))
+
+    def outside(self, point: Vector3) -> tuple[float, Vector3]:
+        """The largest distance (m) beyond any face, negative inside, and its gradient."""
+        beyond = self.planes[:, :3] @ point + self.planes[:, 3]
+        k = int(np.argmax(beyond))
+        return float(beyond[k]), self.planes[k, :3].copy()
+
+    def span(self) -> tuple[Vector3, Vector3]:
+        """Smallest and largest coordinates, m."""
+        return np.min(self.points, axis=0), np.max(self.points, axis=0)
+
+
+def outside(region: Region, point: Vector3) -> tuple[float, Vector3]:
+    """How far (m) `point` is outside a region of any kind, negative inside, and its gradient (dimensionless)."""
+    if isinstance(region, Box):
+        return _outside_box(region, point)
+    if isinstance(region, Ellipsoid):
+        scaled = (point - region.centre) / region.semi_axes
+        radius = float(np.linalg.norm(scaled))
+        smallest = float(np.min(region.semi_axes))
+        direction = scaled / radius if radius > 0.0 else np.array([1.0, 0.0, 0.0])
+        return smallest * (radius - 1.0), smallest * direction / region.semi_axes
+    return region.outside(point)
+
+
+def span(region: Region) -> tuple[Vector3, Vector3]:
+    """Smallest and largest coordinates (m) of a region of any kind."""
+    if isinstance(region, Box):
+        return region.lower, region.upper
+    if isinstance(region, Ellipsoid):
+        return region.centre - region.semi_axes, region.centre + region.semi_axes
+    return region.span()
+
+
+def _outside_box(box: Box, point: Vector3) -> tuple[float, Vector3]:
+    centre, half = 0.5 * (box.lower + box.upper), 0.5 * (box.upper - box.lower)
+    sign = np.where(point >= centre, 1.0, -1.0)
+    beyond = np.abs(point - centre) - half
+    over = np.maximum(beyond, 0.0)
+    distance = float(np.linalg.norm(over))
+    if distance > 0.0:
+        return distance, sign * over / distance
+    k = int(np.argmax(beyond))
+    return float(beyond[k]), sign * np.eye(3)[k]
+
+
+def _across(axis: Vector3) -> Vector3:
+    """Any unit vector across `axis`."""
+    across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    return across / np.linalg.norm(across)
+
+
+def _positive(value: float, what: str) -> None:
+    if not (np.isfinite(value) and value > 0.0):
+        raise ParameterError(f"{what} must be positive, got {value} m")
+
+
+def mesh_vertices(path: Path) -> Float[Array, "n_points 3"]:
+    """Vertices (n_points, 3) of an STL (text or binary) or OBJ file, in its own unit."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ParameterError(f"{path}: the mesh cannot be read ({error.strerror})") from error
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".obj":
+            rows = [line.split()[1:4] for line in data.decode().splitlines() if line.startswith("v ")]
+        elif suffix == ".stl" and len(data) >= 84 and len(data) == 84 + 50 * struct.unpack("<I", data[80:84])[0]:
+            facet = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+            return np.frombuffer(data, facet, offset=84)["corners"].reshape(-1, 3).astype(float)
+        elif suffix == ".stl":
+            lines = (line.split() for line in data.decode().splitlines())
+            rows = [words[1:4] for words in lines if words[:1] == ["vertex"]]
+        else:
+            raise ParameterError(f"{path}: a mesh must be an STL or OBJ file")
+        return np.array(rows, dtype=float).reshape(-1, 3)
+    except (UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(f"{path}: is not a valid mesh: {error}") from error

@@ -1,0 +1,67 @@
+"""Parameters while the robot moves: the constrained filter, loads, contacts, and where samples come from."""
+
+from dynid.tracking.checkpoint import resume, save_checkpoint
+from dynid.tracking.contact import ContactObserver, ContactReading, MomentumObserver
+from dynid.tracking.filter import ConstrainedFilter, Tracker
+from dynid.tracking.health import Health, health
+from dynid.tracking.kinematics import KinematicFilter, KinematicStream
+from dynid.tracking.mapping import LOAD, Bound, Consistent, Entry, Principal, StateMap
+from dynid.tracking.payload import LoadEstimate, LoadEvent, LoadWatch, LoadWatcher, load_filter
+from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement
+from dynid.tracking.samples import Annealing, History, Outcome, Sample, TrackedParameters, following
+from dynid.tracking.stream import replay, samples_of, samples_of_motion, udp_samples, with_kinematics
+
+MODULES = (
+    "rows",
+    "curves",
+    "mapping",
+    "core",
+    "samples",
+    "filter",
+    "health",
+    "checkpoint",
+    "kinematics",
+    "contact",
+    "payload",
+    "stream",
+)
+"""The order of this folder: a module imports only those before it."""
+
+__all__ = [
+    "LOAD",
+    "LOAD_SYMBOLS",
+    "MEASUREMENTS",
+    "Annealing",
+    "Bound",
+    "Consistent",
+    "ConstrainedFilter",
+    "ContactObserver",
+    "ContactReading",
+    "Entry",
+    "Health",
+    "History",
+    "KinematicFilter",
+    "KinematicStream",
+    "LoadEstimate",
+    "LoadEvent",
+    "LoadWatch",
+    "LoadWatcher",
+    "Measurement",
+    "MomentumObserver",
+    "Outcome",
+    "Principal",
+    "Sample",
+    "StateMap",
+    "TrackedParameters",
+    "Tracker",
+    "following",
+    "health",
+    "load_filter",
+    "replay",
+    "resume",
+    "samples_of",
+    "samples_of_motion",
+    "save_checkpoint",
+    "udp_samples",
+    "with_kinematics",
+]

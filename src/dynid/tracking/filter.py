@@ -1,0 +1,345 @@
+r"""The constrained extended Kalman filter: parameters inside their bounds, from torques and wrenches, sample by sample.
+
+The state is mapped to parameters by sigmoids or log-Cholesky numbers, the parameters enter the measurement linearly,
+so the regressor times the slope of the map is the measurement Jacobian (eq. 16 of [Joukov2015]_):
+
+.. math::
+
+    z_t = Y(q_t, \dot q_t, \ddot q_t)\,\theta(x_t) + v_t, \qquad x_{t+1} = x_t + w_t, \quad w_t \sim N(0, k_t 1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from dynid.arrays import Array, ArrayLike, Bool, Float, Transform, freeze_arrays
+from dynid.dynamics.motion import Motion, random_motion
+from dynid.dynamics.regressor import TorqueModel
+from dynid.errors import MotionError, TrackingError
+from dynid.tracking import core
+from dynid.tracking.curves import evaluate_map
+from dynid.tracking.mapping import StateMap
+from dynid.tracking.rows import (
+    MEASUREMENTS,
+    OTHER_TERM,
+    Measurement,
+    RowArrays,
+    n_rows,
+    predict_rows,
+    row_arrays,
+    work_for,
+)
+from dynid.tracking.samples import Annealing, History, Outcome, Sample, TrackedParameters
+
+__all__ = ["ConstrainedFilter", "Tracker"]
+
+CHECKED_SAMPLES = 50
+"""Samples after which measured and predicted sizes are compared."""
+UNIT_RATIO = 30.0
+"""Measured over predicted size (or its inverse) that no wrong mass explains but a wrong unit does."""
+NIS_WINDOW = 500
+"""Samples over which the health of the filter is judged."""
+UNSEEN = 1e-9
+"""Effect of a state on the measurement, relative to the strongest, below which nothing can observe it."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConstrainedFilter:
+    """What is estimated from what; `start` makes the filter that runs."""
+
+    model: TorqueModel
+    state: StateMap
+    noise: Float[Array, " n_rows"]
+    """Standard deviation of every measured row, N·m or N: torques, then base wrench, then tool wrench."""
+    measure: tuple[Measurement, ...] = ("torque",)
+    """Any of `MEASUREMENTS`, stacked in that order; wrenches as `TorqueModel.base_wrench` defines them."""
+    annealing: Annealing = field(default_factory=Annealing)
+    carry: Literal["parameters", "state"] = "parameters"
+    """Whose covariance stays when a sigmoid's slope changes. ``parameters``: what was measured stays true, as the
+    measurement is linear in them; the better steady state. ``state``: as in the paper; quicker away from a bound."""
+    initial_std: float = 1.0
+    """Of every state (dimensionless); P₀ = I in the paper."""
+    noise_memory: float = 0.0
+    """Number of samples (dimensionless) over which the noise is estimated, starting at `noise`; 0 keeps it as given."""
+    gap: float = 0.5
+    """Time between samples in s beyond which time has jumped."""
+    carrier: int = -1
+    """Index of the link that carries the load."""
+    T_carrier_load: Transform = field(default_factory=lambda: np.eye(4))
+    """Frame of load and tool wrench in that link's frame."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+        object.__setattr__(self, "measure", tuple(m for m in MEASUREMENTS if m in self.measure))
+        if not self.measure:
+            raise TrackingError(f"nothing is measured; choose among {', '.join(MEASUREMENTS)}")
+        if self.noise.shape != (self.n_rows,):
+            raise TrackingError(
+                f"{', '.join(self.measure)} have {self.n_rows} rows, but there are {len(self.noise)} noise levels"
+            )
+        if not np.all(np.isfinite(self.noise)) or np.min(self.noise) <= 0.0:
+            raise TrackingError("every measured row needs a noise level above zero: the filter divides by it")
+        if len(self.unobservable) == self.state.n_state:
+            raise TrackingError(
+                f"nothing measured can observe any of {', '.join(self.state.symbols)}; measure more or estimate others"
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of one sample."""
+        return (self.model.n_dof if "torque" in self.measure else 0) + 6 * sum("wrench" in m for m in self.measure)
+
+    @cached_property
+    def rows(self) -> RowArrays:
+        """The robot with its base and its load as arrays of the compiled core, SI."""
+        return row_arrays(
+            self.model,
+            self.measure,
+            carrier=self.carrier % self.model.n_dof,
+            T_carrier_load=self.T_carrier_load,
+            active_columns=self.state.active_columns(),
+        )
+
+    @cached_property
+    def unobservable(self) -> tuple[str, ...]:
+        """States that no motion shows in what is measured, by name; they will stay where they are."""
+        scratch = _scratch(self)
+        motion = random_motion(self.model.robot, 200, np.random.default_rng(0), speed=2.0, within_limits=False)
+        x = np.array(self.state.x0)
+        evaluate_map(self.state.arrays, x, scratch.theta, scratch.G, scratch.p, scratch.rate)
+        terms = self.joint_terms(motion)
+        effect = np.zeros(self.state.n_state)
+        for k in range(motion.n_samples):
+            if terms is not None:
+                scratch.work.terms[:] = terms[k]
+            q, dq, ddq = np.array(motion.q[k]), np.array(motion.dq[k]), np.array(motion.ddq[k])
+            predict_rows(self.rows, q, dq, ddq, scratch.theta, scratch.work)
+            core.state_jacobian(self.state.arrays, scratch.work.Y, scratch.G, scratch.H)
+            effect += np.sum((scratch.H / self.noise[:, None]) ** 2, axis=0)
+        seen = np.sqrt(effect) > UNSEEN * np.sqrt(max(np.max(effect), 1e-300))
+        return tuple(symbol for symbol, shows in zip(self.state.symbols, seen, strict=True) if not shows)
+
+    def joint_terms(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"] | None:
+        """Columns of friction models (SI) that the compiled core does not know; None where it knows them all."""
+        return self.model.joint_columns(motion) if OTHER_TERM in self.rows.term_code else None
+
+    def measured(self, sample: Sample, out: Float[Array, " n_rows"]) -> None:
+        """Stack what was measured (N·m and N) into `out`; what is missing becomes nan, which the filter skips."""
+        parts = {"torque": sample.tau, "base-wrench": sample.base_wrench, "tool-wrench": sample.tool_wrench}
+        place = 0
+        for kind in self.measure:
+            part, size = parts[kind], self.model.n_dof if kind == "torque" else 6
+            out[place : place + size] = np.nan if part is None else part
+            place += size
+
+    def start(self) -> Tracker:
+        """A filter at its initial parameters."""
+        return Tracker(self)
+
+
+def _scratch(options: ConstrainedFilter) -> core.Memory:
+    n, n_columns = options.state.n_state, len(options.state.columns)
+    rows = n_rows(options.rows)
+    return core.Memory(
+        work_for(options.rows, n_columns),
+        np.zeros(n_columns),
+        np.zeros((n, 10)),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros((rows, n)),
+        np.zeros(n),
+        np.zeros(n),
+    )
+
+
+class Tracker:
+    """A running filter: holds the state, takes one sample at a time or a whole block, in bounded time."""
+
+    def __init__(self, options: ConstrainedFilter) -> None:
+        self.options = options
+        n = options.state.n_state
+        band = stats.chi2.ppf([0.025, 0.975], options.n_rows)
+        annealing = options.annealing
+        self.constants = core.Constants(
+            options.rows,
+            options.state.arrays,
+            annealing.start,
+            annealing.samples,
+            annealing.floor,
+            options.gap,
+            float(options.noise_memory),
+            np.array(band),
+            options.carry == "parameters",
+        )
+        numbers = np.zeros(5)
+        numbers[core.LAST_T] = -np.inf
+        self.state = core.State(
+            np.array(options.state.x0),
+            np.eye(n),
+            np.full(n, options.initial_std**2),
+            np.array(options.noise) ** 2,
+            np.zeros(n),
+            np.zeros(7, dtype=np.int64),
+            numbers,
+            np.full(NIS_WINDOW, np.nan),
+        )
+        self.memory = _scratch(options)
+        # Samples are copied in, so that the core is compiled for one kind of array, whatever callers hand over.
+        self._q, self._dq, self._ddq = np.zeros((3, options.model.n_dof))
+        self._z = np.zeros(options.n_rows)
+
+    def step(self, sample: Sample) -> Outcome:
+        """Absorb one sample, or skip and count it where a value is missing or not finite or time does not go on.
+
+        Raises:
+            TrackingError: velocities or accelerations are missing, or sizes betray a wrong unit.
+        """
+        if sample.dq is None or sample.ddq is None:
+            raise TrackingError(
+                "a sample without dq or ddq; run it through KinematicFilter first, which works from positions alone"
+            )
+        self._q[:], self._dq[:], self._ddq[:] = sample.q, sample.dq, sample.ddq
+        self.options.measured(sample, self._z)
+        if OTHER_TERM in self.constants.rows.term_code:
+            self._fill_terms(self._q, self._dq, self._ddq)
+        outcome = core.filter_step(
+            self.constants, self.state, self.memory, float(sample.t), self._q, self._dq, self._ddq, self._z
+        )
+        if self.n_absorbed == CHECKED_SAMPLES:
+            self._check_units()
+        return Outcome(outcome)
+
+    def _fill_terms(self, q: Float[Array, " n_dof"], dq: Float[Array, " n_dof"], ddq: Float[Array, " n_dof"]) -> None:
+        if self.options.model.has_memory:
+            raise TrackingError("presliding friction remembers the motion before a sample; use run() on whole blocks")
+        if np.all(np.isfinite([*q, *dq, *ddq])):
+            now = Motion(np.zeros(1), q[None], dq[None], ddq[None])
+            self.memory.work.terms[:] = self.options.model.joint_columns(now)[0]
+
+    def run(self, motion: Motion, measured: Float[Array, "n_samples n_rows"], *, every: int = 1) -> History:
+        """Absorb a whole block (N·m and N) in compiled code and return the estimate after every `every`-th sample.
+
+        Raises:
+            MotionError: a motion of another robot.
+            TrackingError: rows that do not fit, or sizes that betray a wrong unit.
+        """
+        n_samples, n = motion.n_samples, self.options.state.n_state
+        if motion.n_dof != self.options.model.n_dof:
+            raise MotionError(f"the motion has {motion.n_dof} joints, the robot {self.options.model.n_dof}")
+        if measured.shape != (n_samples, self.options.n_rows):
+            raise TrackingError(f"measured must be {(n_samples, self.options.n_rows)}, got {measured.shape}")
+        terms = self.options.joint_terms(motion)
+        extra = np.zeros((0, 1, 1)) if terms is None else np.array(terms)
+        n_kept = n_samples // every
+        x, std, nis = np.zeros((n_kept, n)), np.zeros((n_kept, n)), np.zeros(n_samples)
+        first = min(n_samples, max(0, CHECKED_SAMPLES - self.n_absorbed)) // every * every
+        for start, stop in ((0, first), (first, n_samples)):
+            part = slice(start, stop)
+            core.filter_steps(
+                self.constants,
+                self.state,
+                self.memory,
+                np.array(motion.t[part]),
+                np.array(motion.q[part]),
+                np.array(motion.dq[part]),
+                np.array(motion.ddq[part]),
+                np.array(measured[part], order="C"),
+                extra[part] if terms is not None else extra,
+                every,
+                x[start // every :],
+                std[start // every :],
+                nis[part],
+            )
+            if start == 0:
+                self._check_units()
+        values, lower, upper = (mapped(self.options.state, x + shift * std) for shift in (0.0, -2.0, 2.0))
+        kept = motion.t[every - 1 :: every][:n_kept]
+        names = self.options.state
+        return History(names.symbols, names.units, kept, values, lower, upper, motion.t, nis, self.band)
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Two-sided 95 % band of the NIS, dimensionless."""
+        return float(self.constants.band[0]), float(self.constants.band[1])
+
+    @property
+    def n_absorbed(self) -> int:
+        """Samples in the estimate."""
+        return int(self.state.counters[core.N_STEPS])
+
+    @property
+    def n_skipped(self) -> int:
+        """Samples left out: values not finite, or time that does not go on."""
+        return int(self.state.counters[core.N_NOT_FINITE] + self.state.counters[core.N_BACKWARDS])
+
+    @property
+    def nis(self) -> float:
+        """Normalised innovation squared of the latest sample, dimensionless."""
+        return float(self.state.numbers[core.NIS])
+
+    @property
+    def noise(self) -> Float[Array, " n_rows"]:
+        """Standard deviation of the measured rows, N·m or N, as given or as estimated so far."""
+        return np.sqrt(self.state.R)
+
+    @property
+    def covariance(self) -> Float[Array, "n_state n_state"]:
+        """P of the state, dimensionless."""
+        half = (np.triu(self.state.U.T, 1) + np.eye(len(self.state.D))) * np.sqrt(self.state.D)
+        return half @ half.T
+
+    @property
+    def parameters(self) -> TrackedParameters:
+        """The estimate now."""
+        mapping, x = self.options.state, self.state.x
+        std = np.zeros(len(x))
+        core.state_std(self.state.U, self.state.D, std)
+        here = mapping.at(x)
+        lower, upper = mapped(mapping, (x - 2.0 * std)[None])[0], mapped(mapping, (x + 2.0 * std)[None])[0]
+        return TrackedParameters(mapping.symbols, mapping.units, here.values, here.rate * std, lower, upper)
+
+    @property
+    def columns(self) -> Float[Array, " n_columns"]:
+        """Parameters of the model and then of the load, SI."""
+        m = self.memory
+        evaluate_map(self.options.state.arrays, self.state.x, m.theta, m.G, m.p, m.rate)
+        return m.theta.copy()
+
+    @property
+    def theta(self) -> Float[Array, " n_params"]:
+        """Parameters of the model (SI), the load not among them."""
+        return self.columns[: self.options.model.n_params]
+
+    @property
+    def load(self) -> Float[Array, " 10"]:
+        """The ten numbers of the load about its frame, SI."""
+        return self.columns[self.options.model.n_params :]
+
+    def widen(self, states: Bool[Array, " n_state"], variance: float) -> None:
+        """Add `variance` (dimensionless, as states) to some states, when they are known to have changed."""
+        for s in np.flatnonzero(states):
+            core.add_noise(self.state.U, self.state.D, int(s), float(variance), self.memory.b)
+
+    def _check_units(self) -> None:
+        measured, predicted = self.state.numbers[core.SUM_MEASURED], self.state.numbers[core.SUM_PREDICTED]
+        if self.n_absorbed < CHECKED_SAMPLES or min(measured, predicted) <= 0.0:
+            return
+        ratio = float(np.sqrt(measured / predicted))
+        if not 1.0 / UNIT_RATIO < ratio < UNIT_RATIO:
+            raise TrackingError(
+                f"what is measured is {ratio:.3g} times what the model predicts over the first {self.n_absorbed} "
+                "samples; check its unit (N·m, not N·mm or kN·m) and the robot, then start again"
+            )
+
+
+def mapped(state: StateMap, x: ArrayLike) -> Float[Array, "n_rows n_state"]:
+    """Parameters (SI) of several states, each through its own curve."""
+    a, free = state.arrays, np.asarray(x, dtype=float)
+    # A state far out is a parameter on its bound, not an overflow.
+    share = 1.0 / (1.0 + np.exp(np.clip(-a.slope * free, -700.0, 700.0)))
+    return np.where(a.bounded, a.lower + (a.upper - a.lower) * share, a.centre + a.scale * free)

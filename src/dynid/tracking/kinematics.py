@@ -1,0 +1,186 @@
+"""Noisy kinematics: a second filter beside the first gives q, dq, ddq from positions, with or without velocities.
+
+It fits a polynomial to the samples around an instant that lies half a window back, on their own time stamps, so jitter
+does no harm. Measurements are handed on with the motion of the same instant: nothing lags, everything is late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import no_type_check
+
+import numpy as np
+from numba import njit
+
+from dynid.arrays import Array, Float
+from dynid.dynamics.motion import Motion
+from dynid.errors import TrackingError
+from dynid.tracking.samples import Sample
+
+__all__ = ["KinematicFilter", "KinematicStream"]
+
+MAX_ORDER = 7
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def window_weights(t, centre, order, G, W):
+    """Fill W[k] with the weights of the k-th time derivative at `centre` of the polynomial through the window."""
+    n, n_coefficients = t.shape[0], order + 1
+    width = max(t[n - 1] - centre, centre - t[0])
+    for a in range(n_coefficients):
+        for b in range(n_coefficients):
+            G[a, b] = 0.0
+    for i in range(n):
+        u = (t[i] - centre) / width
+        power = 1.0
+        for d in range(2 * order + 1):
+            a = min(d, order)
+            G[a, d - a] += power
+            power *= u
+    # Entries of a Gram matrix of powers depend only on the sum of their indices.
+    for a in range(n_coefficients):
+        for b in range(n_coefficients):
+            d = a + b
+            G[a, b] = G[min(d, order), d - min(d, order)]
+    for j in range(n_coefficients):
+        for i in range(j, n_coefficients):
+            total = G[i, j]
+            for k in range(j):
+                total -= G[i, k] * G[j, k]
+            G[i, j] = total / G[j, j] if i > j else np.sqrt(max(total, 1e-300))
+    c = G[8]
+    scale = 1.0
+    for k in range(3):
+        for i in range(n_coefficients):
+            total = 1.0 if i == k else 0.0
+            for j in range(i):
+                total -= G[i, j] * c[j]
+            c[i] = total / G[i, i]
+        for i in range(n_coefficients - 1, -1, -1):
+            total = c[i]
+            for j in range(i + 1, n_coefficients):
+                total -= G[j, i] * c[j]
+            c[i] = total / G[i, i]
+        scale *= max(k, 1) / (width if k > 0 else 1.0)
+        for i in range(n):
+            u = (t[i] - centre) / width
+            total = c[order]
+            for j in range(order - 1, -1, -1):
+                total = total * u + c[j]
+            W[k, i] = total * scale
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def smooth(t, q, dq, order, centre, G, W, out):
+    """Rows of out: q, dq, ddq at sample `centre` of the window; dq may be empty."""
+    window_weights(t, t[centre], order, G, W)
+    for j in range(q.shape[1]):
+        out[0, j], out[1, j], out[2, j] = 0.0, 0.0, 0.0
+        for i in range(t.shape[0]):
+            out[0, j] += W[0, i] * q[i, j]
+            if dq.shape[0] > 0:
+                out[1, j] += W[0, i] * dq[i, j]
+                out[2, j] += W[1, i] * dq[i, j]
+            else:
+                out[1, j] += W[1, i] * q[i, j]
+                out[2, j] += W[2, i] * q[i, j]
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def smooth_all(t, q, dq, order, half, G, W, out):
+    """`smooth` at every sample that has `half` neighbours on both sides."""
+    for k in range(half, t.shape[0] - half):
+        first, last = k - half, k + half + 1
+        velocity = dq[first:last] if dq.shape[0] > 0 else dq
+        smooth(t[first:last], q[first:last], velocity, order, half, G, W, out[k - half])
+
+
+@dataclass(frozen=True, kw_only=True)
+class KinematicFilter:
+    """Local polynomials over a window that slides with the samples."""
+
+    half_samples: int = 100
+    """Samples on each side of the instant; the estimate is this many samples late."""
+    order: int = 5
+    """Degree of the polynomial."""
+    gap: float = 0.1
+    """A pause between samples (s) after which the window starts anew."""
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.order <= MAX_ORDER or 2 * self.half_samples < self.order:
+            raise TrackingError(
+                f"a polynomial of degree {self.order} over {2 * self.half_samples + 1} samples; degrees go from 2 to "
+                f"{MAX_ORDER}, and the window needs more samples than that"
+            )
+
+    @classmethod
+    def at_rate(cls, rate_hz: float, *, half_window: float = 0.1) -> KinematicFilter:
+        """For samples at a rate in Hz, with half a window in s."""
+        return cls(half_samples=max(4, round(half_window * rate_hz)), gap=max(0.1, 5.0 / rate_hz))
+
+    def apply(
+        self,
+        t: Float[Array, " n_samples"],
+        q: Float[Array, "n_samples n_dof"],
+        dq: Float[Array, "n_samples n_dof"] | None = None,
+    ) -> Motion:
+        """The motion (rad, s) at all samples but the first and last `half_samples`, from a whole log without gaps."""
+        half, n = self.half_samples, 2 * self.half_samples + 1
+        if len(t) <= 2 * half:
+            raise TrackingError(f"{len(t)} samples are fewer than the window of {n}; log longer or shorten the window")
+        out = np.zeros((len(t) - 2 * half, 3, q.shape[1]))
+        speed = np.zeros((0, q.shape[1])) if dq is None else np.array(dq)
+        smooth_all(np.array(t), np.array(q), speed, self.order, half, np.zeros((9, 8)), np.zeros((3, n)), out)
+        return Motion(t[half : len(t) - half], out[:, 0], out[:, 1], out[:, 2])
+
+    def start(self, n_dof: int) -> KinematicStream:
+        """A running window for samples of `n_dof` joints."""
+        return KinematicStream(self, n_dof)
+
+
+class KinematicStream:
+    """The window as samples come in: each call may give the sample of half a window ago, completed."""
+
+    def __init__(self, options: KinematicFilter, n_dof: int) -> None:
+        self.options = options
+        self.n_restarts = 0
+        """Times the window was emptied by a gap."""
+        self.n_skipped = 0
+        """Samples left out: values not finite, or time that does not go on."""
+        n = 2 * options.half_samples + 1
+        # Twice the window, written at two places: every window is then one contiguous piece.
+        self._t, self._q, self._dq = np.zeros(2 * n), np.zeros((2 * n, n_dof)), np.zeros((2 * n, n_dof))
+        self._kept: list[Sample | None] = [None] * n
+        self._n, self._count, self._place, self._last = n, 0, 0, -np.inf
+        self._G, self._W, self._out = np.zeros((9, 8)), np.zeros((3, n)), np.zeros((3, n_dof))
+
+    def step(self, sample: Sample) -> Sample | None:
+        """The sample of half a window ago with its motion filled in (rad, s); None while the window fills."""
+        velocity = sample.dq
+        finite = np.isfinite(sample.t) and bool(np.all(np.isfinite(sample.q)))
+        if not finite or (velocity is not None and not np.all(np.isfinite(velocity))) or sample.t <= self._last:
+            self.n_skipped += 1
+            return None
+        if self._count and sample.t - self._last > self.options.gap:
+            self._count, self._place = 0, 0
+            self.n_restarts += 1
+        self._last = sample.t
+        for place in (self._place, self._place + self._n):
+            self._t[place], self._q[place] = sample.t, sample.q
+            if velocity is not None:
+                self._dq[place] = velocity
+        self._kept[self._place] = sample
+        self._place = (self._place + 1) % self._n
+        self._count = min(self._count + 1, self._n)
+        if self._count < self._n:
+            return None
+        window = slice(self._place, self._place + self._n)
+        middle = self._kept[(self._place + self.options.half_samples) % self._n]
+        assert middle is not None
+        dq = self._dq[window] if velocity is not None else self._dq[:0]
+        half, order = self.options.half_samples, self.options.order
+        smooth(self._t[window], self._q[window], dq, order, half, self._G, self._W, self._out)
+        return middle._replace(q=self._out[0].copy(), dq=self._out[1].copy(), ddq=self._out[2].copy())

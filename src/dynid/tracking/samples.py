@@ -1,0 +1,103 @@
+"""Values around the filter: what goes in, how it is set, what comes out."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dynid.arrays import Array, Float, freeze_arrays
+from dynid.errors import TrackingError
+from dynid.tracking import core
+
+__all__ = ["Annealing", "History", "Outcome", "Sample", "TrackedParameters", "following"]
+
+
+class Sample(NamedTuple):
+    """What is known at one instant; measurements that were not made are None."""
+
+    t: float
+    """Time in s."""
+    q: Float[Array, " n_dof"]
+    dq: Float[Array, " n_dof"] | None = None
+    ddq: Float[Array, " n_dof"] | None = None
+    tau: Float[Array, " n_dof"] | None = None
+    base_wrench: Float[Array, " 6"] | None = None
+    tool_wrench: Float[Array, " 6"] | None = None
+
+
+class Outcome(enum.Enum):
+    """What became of a sample."""
+
+    ABSORBED = core.ABSORBED
+    NOT_FINITE = core.NOT_FINITE
+    BACKWARDS = core.BACKWARDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annealing:
+    r"""Process noise of every state per sample, :math:`k_n = k_0 e^{-n/n_0} + k_\infty` (dimensionless, as states)."""
+
+    start: float = 1e-2
+    """k₀: large at first, so that wrong parameters move quickly."""
+    samples: float = 200.0
+    """n₀, in samples."""
+    floor: float = 0.0
+    """k∞: zero for a steady state, above zero to follow parameters that change."""
+
+    def __post_init__(self) -> None:
+        if min(self.start, self.floor) < 0.0 or not self.samples > 0.0:
+            raise TrackingError("process noise cannot be negative, and it must decay over some samples")
+
+
+def following(k: float) -> Annealing:
+    """Constant process noise (dimensionless, per sample), for parameters that change, such as a load."""
+    return Annealing(start=0.0, floor=k)
+
+
+@dataclass(frozen=True, eq=False)
+class TrackedParameters:
+    """The estimate at one instant, SI."""
+
+    symbols: tuple[str, ...]
+    units: tuple[str, ...]
+    values: Float[Array, " n_state"]
+    std: Float[Array, " n_state"]
+    """Standard deviation to first order."""
+    lower: Float[Array, " n_state"]
+    """Two standard deviations below, inside the bounds."""
+    upper: Float[Array, " n_state"]
+    """Two standard deviations above, inside the bounds."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The estimate over time, SI."""
+
+    symbols: tuple[str, ...]
+    units: tuple[str, ...]
+    t: Float[Array, " n_kept"]
+    """Time in s."""
+    values: Float[Array, "n_kept n_state"]
+    lower: Float[Array, "n_kept n_state"]
+    upper: Float[Array, "n_kept n_state"]
+    """`values` with their 2σ band."""
+    t_nis: Float[Array, " n_samples"]
+    nis: Float[Array, " n_samples"]
+    """Normalised innovation squared (dimensionless) of each sample; nan where it was skipped."""
+    band: tuple[float, float]
+    """Two-sided 95 % band of the NIS."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @property
+    def share_inside(self) -> float:
+        """Fraction of the steps whose NIS lies in its band."""
+        known = self.nis[np.isfinite(self.nis)]
+        return float(np.mean((known >= self.band[0]) & (known <= self.band[1]))) if len(known) else np.nan

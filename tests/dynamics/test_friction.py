@@ -1,0 +1,174 @@
+"""Friction models: every entry of the table keeps the same promises."""
+
+import numpy as np
+import pytest
+
+from dynid.chain import load_robot
+from dynid.dynamics import (
+    FRICTION,
+    Asymmetric,
+    Coulomb,
+    LoadCoulomb,
+    Motion,
+    Offset,
+    OnJoints,
+    Presliding,
+    RotorInertia,
+    ShapedModel,
+    Sigmoid,
+    Stribeck,
+    Tanh,
+    TorqueModel,
+    Viscous,
+    base_parameters,
+    friction_models,
+    random_motion,
+)
+from dynid.errors import ParameterError, UnknownName
+from dynid.recording.closed_loop import Controller, tracked
+from dynid.writers.model_file import joint_model_in, joint_model_out
+
+ROBOT = load_robot("spatial2r")
+MODELS = [*FRICTION.values(), Presliding(((1e-3,), (1e-1,)))]
+names = pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m.name}{len(m.terms)}")
+
+
+def sweep(n_dof: int = 2, n_samples: int = 400) -> Motion:
+    t = np.linspace(0.0, 8.0, n_samples)
+    q = np.repeat(np.sin(t)[:, None], n_dof, axis=1)
+    return Motion(t, q, np.repeat(np.cos(t)[:, None], n_dof, axis=1), -q)
+
+
+@names
+def test_torque_is_linear_in_the_terms_and_agrees_with_the_regressor(model, rng):
+    whole = TorqueModel(ROBOT, (RotorInertia(), model))
+    theta = rng.normal(size=whole.n_params)
+    motion = sweep()
+    Y = whole.regressor(motion)
+    np.testing.assert_allclose(Y @ theta, whole.torque(motion, theta), atol=1e-9)
+
+
+@names
+def test_friction_with_nonnegative_terms_never_drives_a_sliding_joint(model):
+    motion = sweep()
+    columns = TorqueModel(ROBOT, (model,)).joint_columns(motion)
+    # Power is taken from the motion, but for what a presliding spring gives back just after a reversal.
+    sliding = np.abs(motion.dq) > (0.5 if isinstance(model, Presliding) else 1e-6)
+    for k, term in enumerate(model.terms):
+        if term.nonnegative:
+            assert np.min((columns[:, :, k] * motion.dq)[sliding]) >= -1e-12
+
+
+@names
+def test_a_model_survives_its_json(model):
+    shaped = model
+    if isinstance(model, ShapedModel):
+        shaped = model.reshaped(tuple(tuple(2.0 * x + 0.1 * k for k in range(2)) for (x,) in model.shape))
+    partly = OnJoints(shaped, (True, False))
+    for original in (model, shaped, partly):
+        copy = joint_model_in(joint_model_out(original))
+        motion = sweep()
+        ours, theirs = (TorqueModel(ROBOT, (m,)).joint_columns(motion) for m in (original, copy))
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@names
+def test_every_term_is_a_base_parameter(model):
+    plain, with_friction = base_parameters(TorqueModel(ROBOT)), base_parameters(TorqueModel(ROBOT, (model,)))
+    assert with_friction.n_base == plain.n_base + 2 * len(model.terms)
+
+
+@names
+def test_terms_of_joints_without_the_model_are_never_seen(model):
+    whole = TorqueModel(ROBOT, (OnJoints(model, (False, True)),))
+    unseen = base_parameters(whole).unseen
+    assert {f"{term.symbol}1" for term in model.terms} <= set(unseen)
+    assert not {f"{term.symbol}2" for term in model.terms} & set(unseen)
+
+
+def test_symbols_of_all_models_differ():
+    symbols = [term.symbol for model in (*MODELS, RotorInertia()) for term in model.terms]
+    assert len(set(symbols)) == len(symbols)
+
+
+def test_the_sigmoid_is_zero_at_rest_and_phi1_high():
+    motion = Motion(np.arange(3.0), np.zeros((3, 1)), np.array([[-50.0], [0.0], [50.0]]), np.zeros((3, 1)))
+    low, rest, high = Sigmoid(((10.0,), (0.05,))).columns(motion)[:, 0, 0]
+    assert rest == 0.0
+    assert high - low == pytest.approx(1.0)
+    assert high == pytest.approx(1.0 - 1.0 / (1.0 + np.exp(-0.5)))
+
+
+def test_a_tanh_of_tiny_velocity_is_coulomb():
+    motion = random_motion(ROBOT, 100, np.random.default_rng(0))
+    np.testing.assert_allclose(Tanh(((1e-9,),)).columns(motion), Coulomb().columns(motion))
+
+
+def test_presliding_of_tiny_length_is_the_sign_of_the_motion():
+    motion = sweep()
+    z = Presliding(((1e-12,),)).columns(motion)[1:, 0, 0]
+    np.testing.assert_array_equal(z, np.sign(np.diff(motion.q[:, 0])))
+
+
+def test_presliding_solves_dahls_equation():
+    q = np.concatenate([np.linspace(0.0, 0.02, 500), np.linspace(0.02, 0.0, 500)])[:, None]
+    motion = Motion(np.arange(1000.0), q, np.gradient(q, axis=0), np.zeros_like(q))
+    z = Presliding(((0.01,),)).columns(motion)[:, 0, 0]
+    # Up: z = 1 − exp(−q/ℓ); down from there: z = −1 + (z_top + 1) exp(−(q_top − q)/ℓ).
+    np.testing.assert_allclose(z[:500], 1.0 - np.exp(-q[:500, 0] / 0.01), atol=1e-12)
+    top = 1.0 - np.exp(-2.0)
+    assert z[-1] == pytest.approx(-1.0 + (top + 1.0) * np.exp(-2.0), abs=1e-12)
+
+
+def test_stribeck_and_coulomb_add_up_to_static_friction_near_standstill():
+    slow, fast = 1e-9, 100.0
+    motion = Motion(np.arange(2.0), np.zeros((2, 1)), np.array([[slow], [fast]]), np.zeros((2, 1)))
+    total = 2.0 * Coulomb().columns(motion) + 0.5 * Stribeck(((0.1,),)).columns(motion)
+    np.testing.assert_allclose(total[:, 0, 0], [2.5, 2.0])
+
+
+def test_load_friction_follows_the_torque_of_the_links():
+    motion = random_motion(ROBOT, 50, np.random.default_rng(1))
+    rigid = TorqueModel(ROBOT).torque(motion, ROBOT.nominal.ravel())
+    column = TorqueModel(ROBOT, (LoadCoulomb(),)).joint_columns(motion)[:, :, 0]
+    np.testing.assert_allclose(column, np.abs(rigid) * np.sign(motion.dq), atol=1e-12)
+
+
+def test_asymmetric_friction_with_equal_sides_is_viscous_and_coulomb():
+    motion = random_motion(ROBOT, 50, np.random.default_rng(2))
+    both = Asymmetric().columns(motion) @ np.array([1.5, 1.5, 0.7, 0.7])
+    plain = 1.5 * Viscous().columns(motion) + 0.7 * Coulomb().columns(motion)
+    np.testing.assert_allclose(both, plain[:, :, 0])
+
+
+def test_offset_is_a_constant():
+    assert np.all(Offset().columns(sweep()) == 1.0)
+
+
+def test_names_make_models_and_wrong_ones_are_refused():
+    assert [model.name for model in friction_models("viscous+tanh+load")] == ["viscous", "tanh", "load"]
+    assert friction_models("none") == ()
+    with pytest.raises(UnknownName, match="no friction model 'stribek'; did you mean 'stribeck'"):
+        friction_models("viscous+stribek")
+    with pytest.raises(ParameterError, match="names 'viscous' twice"):
+        friction_models("viscous+viscous")
+    with pytest.raises(ParameterError, match="asymmetric contains viscous and offset already"):
+        friction_models("viscous+asymmetric+offset")
+
+
+def test_shapes_that_make_no_sense_are_refused():
+    with pytest.raises(ParameterError, match="tanh: shape numbers must be finite and positive"):
+        Tanh(((0.0,),))
+    with pytest.raises(ParameterError, match="presliding: 3 values for 2 joints"):
+        Presliding(((1e-3, 1e-3, 1e-3),)).columns(sweep())
+    with pytest.raises(ParameterError, match="sigmoid: 1 joints named for a motion of 2"):
+        OnJoints(Sigmoid(), (True,)).columns(sweep())
+    with pytest.raises(ParameterError, match="'load' needs the robot"):
+        LoadCoulomb().columns(sweep())
+
+
+@pytest.mark.parametrize("models", [(Presliding(),), (LoadCoulomb(),)], ids=["presliding", "load"])
+def test_the_closed_loop_refuses_friction_that_depends_on_more_than_velocity(models, rng):
+    model = TorqueModel(ROBOT, models)
+    with pytest.raises(ParameterError, match="depends on more than velocity"):
+        tracked(model, np.append(model.nominal()[:20], [1.0, 1.0]), sweep(), Controller(), rng)

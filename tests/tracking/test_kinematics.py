@@ -1,0 +1,92 @@
+"""Motion from noisy positions, alone and in front of the filter."""
+
+import numpy as np
+import pytest
+
+from dynid.dynamics import Motion
+from dynid.errors import TrackingError
+from dynid.tracking import KinematicFilter, Sample, replay, with_kinematics
+from tests.tracking.wam import MODEL, arm_filter, draw, exciting
+
+
+def polynomial(t):
+    c = np.array([0.3, -0.4, 0.5, 0.2, -0.3, 0.1])
+    p = np.polynomial.Polynomial(c)
+    return np.stack([p(t), p(t)]).T, np.stack([p.deriv(1)(t)] * 2).T, np.stack([p.deriv(2)(t)] * 2).T
+
+
+@pytest.mark.parametrize("with_velocity", [False, True])
+def test_polynomials_are_reproduced_exactly_on_jittered_stamps(with_velocity, rng):
+    t = np.cumsum(rng.uniform(0.005, 0.015, 200))
+    q, dq, ddq = polynomial(t)
+    motion = KinematicFilter(half_samples=20).apply(t, q, dq if with_velocity else None)
+    inner = slice(20, -20)
+    np.testing.assert_allclose(motion.q, q[inner], atol=1e-9)
+    np.testing.assert_allclose(motion.dq, dq[inner], atol=1e-8)
+    np.testing.assert_allclose(motion.ddq, ddq[inner], atol=1e-6)
+
+
+def test_the_stream_gives_what_the_whole_log_gives_half_a_window_late(rng):
+    t = 0.01 * np.arange(120)
+    q = np.sin(t)[:, None] + 1e-3 * rng.standard_normal((120, 3))
+    tau = rng.standard_normal((120, 3))
+    options = KinematicFilter(half_samples=10)
+    whole = options.apply(t, q)
+    samples = list(with_kinematics((Sample(t[k], q[k], tau=tau[k]) for k in range(120)), options, 3))
+    assert len(samples) == 100
+    np.testing.assert_allclose([s.t for s in samples], whole.t)
+    np.testing.assert_allclose([s.ddq for s in samples], whole.ddq, atol=1e-9)
+    np.testing.assert_array_equal([s.tau for s in samples], tau[10:-10])
+
+
+def test_a_gap_empties_the_window_and_bad_samples_are_counted():
+    window = KinematicFilter(half_samples=3, order=3).start(1)
+    given = [window.step(Sample(0.01 * k, np.array([0.1 * k]))) for k in range(10)]
+    assert sum(sample is not None for sample in given) == 4
+    assert window.step(Sample(0.05, np.zeros(1))) is None
+    assert window.step(Sample(0.2, np.array([np.nan]))) is None
+    assert window.step(Sample(9.0, np.zeros(1))) is None
+    assert (window.n_skipped, window.n_restarts) == (2, 1)
+
+
+def test_windows_that_hold_no_polynomial_are_refused():
+    with pytest.raises(TrackingError, match="a polynomial of degree 5 over 3 samples"):
+        KinematicFilter(half_samples=1)
+    with pytest.raises(TrackingError, match="fewer than the window of 41"):
+        KinematicFilter(half_samples=20).apply(np.arange(30.0), np.zeros((30, 1)))
+
+
+def torque_errors(seed):
+    """RMS torque error of every joint with perfect kinematics, and from positions with noise of 1e-4 rad at 1 kHz."""
+    motion = exciting(1000.0)
+    data = draw(seed, motion=motion)
+    q = motion.q + 1e-4 * np.random.default_rng(500 + seed).standard_normal(motion.q.shape)
+    options = KinematicFilter.at_rate(1000.0)
+    half = options.half_samples
+    estimated = options.apply(motion.t, q)
+    errors = []
+    for moved, measured in ((motion, data.measured), (estimated, data.measured[half:-half])):
+        tracker = arm_filter(0.8, data.noise).start()
+        tracker.run(moved, measured, every=10000)
+        errors.append(np.sqrt(np.mean((MODEL.torque(motion, tracker.theta) - data.tau) ** 2, axis=0)))
+    return errors
+
+
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(20), marks=pytest.mark.slow)], ids=["one", "all"])
+def test_positions_alone_predict_torque_at_most_twice_as_badly_as_perfect_kinematics(seeds):
+    perfect, estimated = np.array([torque_errors(seed) for seed in seeds]).transpose(1, 0, 2)
+    assert np.all(np.linalg.norm(estimated, axis=1) <= 2.0 * np.linalg.norm(perfect, axis=1))
+    # Both errors of one joint in one draw may be small by chance: joints are compared over all draws.
+    ratio = np.sqrt(np.mean(estimated**2, axis=0) / np.mean(perfect**2, axis=0))
+    assert np.all(ratio <= 2.0), ratio
+
+
+def test_a_replayed_log_has_the_motion_it_was_recorded_with():
+    from dynid.recording import Recording
+
+    motion = exciting(100.0, 2.0)
+    recording = Recording(MODEL.robot.joint_names, motion.t, motion.q, dq=motion.dq, tau=np.zeros_like(motion.q))
+    samples = list(with_kinematics(replay(recording), KinematicFilter(half_samples=6), 7))
+    k = 50
+    assert isinstance(motion, Motion)
+    np.testing.assert_allclose(samples[k - 6].ddq, motion.ddq[k], atol=0.02 * np.max(np.abs(motion.ddq)))

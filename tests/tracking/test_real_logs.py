@@ -1,0 +1,99 @@
+"""The filter on measured data: Panda torques, UR10e currents with a load."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dynid.chain import load_robot
+from dynid.dynamics import RotorInertia, TorqueModel, base_parameters, friction_models
+from dynid.recording import Conditioning, read_recording
+from dynid.regression import Feasible, SampleRows, compress
+from dynid.tracking import Annealing, Bound, Consistent, ConstrainedFilter, Entry, StateMap, load_filter
+from dynid.validation import validate
+
+pytestmark = pytest.mark.data
+
+
+@pytest.fixture(scope="module")
+def panda(data_dir):
+    """First 14 s, the rest, and the batch feasible estimate of the first part."""
+    model = TorqueModel(load_robot("panda"), friction_models("viscous+coulomb+offset"))
+    log = read_recording(data_dir / "panda" / "excitation_log.csv.gz", model.robot.joint_names)
+    conditioning = Conditioning(rate_hz=1000.0, cutoff_hz=5.0)
+    middle = log.t[0] + 14.0
+    first, rest = (conditioning.plan(part).apply(part) for part in (log.part(None, middle), log.part(middle, None)))
+    batch = Feasible().fit(compress(SampleRows(model, base_parameters(model), (first,))))
+    return model, first, rest, batch
+
+
+def entries(model, theta):
+    """Every parameter by itself, with bounds that a designer would believe in."""
+    pieces = []
+    for symbol, column, value in zip(model.symbols, model.columns, theta, strict=True):
+        if column.name == "m":
+            bound = Bound(0.0, 2.0 * value)
+        elif column.name in ("Ixx", "Iyy", "Izz"):
+            bound = Bound(0.0, 2.0 * value + 0.05)
+        elif column.name in ("Fv", "Fc"):
+            bound = Bound(-1e-3, 2.0 * abs(value) + 0.5)
+        else:
+            reach = {"kg·m": 1.0, "kg·m²": 0.05 + abs(value)}.get(column.unit, 1.0)
+            bound = Bound(value - reach, value + reach)
+        pieces.append(Entry(symbol, bound))
+    return pieces
+
+
+def consistent(model, theta):
+    own = [piece for piece in entries(model, theta) if model.index(piece.symbol) >= model.n_inertial]
+    return [*(Consistent(link, scale=0.15) for link in model.robot.link_names), *own]
+
+
+@pytest.mark.parametrize("pieces", [entries, consistent])
+@pytest.mark.parametrize("signs", ["low", "high", "mixed"])
+def test_one_pass_from_twenty_percent_wrong_predicts_the_rest_like_the_batch_fit(panda, pieces, signs):
+    model, first, rest, batch = panda
+    rng = np.random.default_rng(0)
+    links = {"low": -np.ones(7), "high": np.ones(7), "mixed": rng.choice([-1.0, 1.0], 7)}[signs]
+    terms = links[0] * np.ones(21) if signs != "mixed" else rng.choice([-1.0, 1.0], 21)
+    wrong = batch.theta * (1.0 + 0.2 * np.concatenate([np.repeat(links, 10), terms]))
+    tracker = ConstrainedFilter(
+        model=model,
+        state=StateMap.of(model, wrong, pieces(model, wrong)),
+        noise=np.full(7, 0.4),
+        annealing=Annealing(start=0.0),
+        initial_std=0.3,
+        noise_memory=500.0,
+    ).start()
+    for segment in first.segments:
+        tracker.run(segment.motion, segment.tau, every=segment.motion.n_samples)
+    best = validate(model, batch.theta, rest).error.relative_percent
+    start = validate(model, wrong, rest).error.relative_percent
+    tracked = validate(model, tracker.theta, rest).error.relative_percent
+    assert tracked <= 1.3 * best, (start, tracked, best)
+
+
+@pytest.mark.parametrize("trained_on", ["14h", "30s12h"])
+def test_the_ur10e_load_is_found_after_ten_seconds_from_the_unloaded_model(data_dir, trained_on):
+    folder = data_dir / "ur10e"
+    facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    gains = np.array(facts["torque_constants"]["controller_Nm_per_A"])
+    robot = load_robot(folder / "ur10e.urdf")
+    model = TorqueModel(robot, (RotorInertia(), *friction_models("viscous+coulomb+offset")))
+
+    def samples(name):
+        log = read_recording(folder / f"{name}.csv.gz", robot.joint_names)
+        log = replace(log, tau=log.current * gains)
+        return Conditioning().plan(log).apply(log)
+
+    unloaded = Feasible().fit(compress(SampleRows(model, base_parameters(model), (samples(trained_on),))))
+    tracker = load_filter(
+        model, unloaded.theta, noise=unloaded.uncertainty.noise, max_mass=6.0, process_noise=0.0
+    ).start()
+    segment = samples("14hLoad").segments[0]
+    history = tracker.run(segment.motion, segment.tau)
+    late = history.t >= history.t[0] + 10.0
+    error = history.values[late, 0] / facts["logs"]["14hLoad"]["load_kg"] - 1.0
+    assert abs(error[0]) <= 0.03
+    assert np.max(np.abs(error)) <= 0.03
