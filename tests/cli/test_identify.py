@@ -235,3 +235,22 @@ def test_reverse_writes_a_model(tmp_path, data_dir, capsys):
     assert load_model(tmp_path / "r" / "model.json").estimator == "reverse"
     assert main(arguments) == 0
     assert "rank 43" in capsys.readouterr().out
+
+
+def test_retrieval_is_an_estimator_too(logs, tmp_path, capsys):
+    log = str(logs / "train.csv")
+    assert main(["identify", "planar2r", log, "--out", str(tmp_path / "x"), "--estimator", "retrieval", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["estimator"] == "retrieval"
+    assert content["consistent"] is True
+    assert content["train"]["relative_error_percent"] < 1.0
+
+
+def test_a_reverse_model_is_validated_behind_a_filter_chosen_from_the_log(tmp_path, data_dir, capsys):
+    panda = data_dir / "panda"
+    assert main(["reverse", "panda", str(panda / "controller_model_1010.csv.gz"), "--out", str(tmp_path / "r")]) == 0
+    capsys.readouterr()
+    arguments = ["validate", str(tmp_path / "r" / "model.json"), str(panda / "excitation_log.csv.gz"), "--json"]
+    assert main(arguments) == 0
+    # No friction in this model: 3.8 % of the torque is missing.
+    assert json.loads(capsys.readouterr().out)["validation"][0]["relative_error_percent"] < 6.0

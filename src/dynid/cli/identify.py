@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import json as json_format
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say, table, warn
+from dynid.cli.fit_options import FitOptions
 from dynid.cli.options import JsonFlag, RobotOptions
 from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
 from dynid.cli.progress import progress
 from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
 from dynid.disk import write_whole
-from dynid.dynamics import BaseParameters, JointModel, RotorInertia, TorqueModel, base_parameters, friction_models
+from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
 from dynid.errors import DynidError, RecordingError
 from dynid.recording import Recording, Samples
 from dynid.regression import (
     OLS,
-    WLS,
-    Constraints,
     Estimate,
-    Feasible,
     FitError,
     FrictionChoice,
-    Prior,
     Regression,
-    Robust,
     SampleRows,
     Status,
     StreamedRows,
     compress,
     estimated_delay,
     needs_search,
-    read_bounds,
     unexcited,
     velocity_threshold,
 )
@@ -45,58 +39,6 @@ from dynid.validation import Validation, validate
 from dynid.writers import Comparison, Compressed, IdentifiedModel, identification_report, save_model, write_urdf
 
 __all__ = ["identified_model", "identify"]
-
-EstimatorName = Literal["ols", "wls", "robust", "feasible"]
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class FitOptions:
-    """What to fit and how."""
-
-    estimator: Annotated[EstimatorName, Parameter(help="feasible gives full, physically possible parameters.")] = (
-        "feasible"
-    )
-    friction: Annotated[
-        str, Parameter(help="none, names joined by +, or auto: what predicts best, joint by joint.")
-    ] = "viscous+coulomb+offset"
-    rotor_inertia: Annotated[bool, Parameter(negative="", help="Add a rotor inertia to every joint.")] = False
-    bounds: Annotated[Path | None, Parameter(help="CSV with parameter,lower,upper.")] = None
-    total_mass: Annotated[tuple[float, float] | None, Parameter(help="Least and largest mass of all links, kg.")] = None
-    condition: Annotated[
-        Literal["triangle", "inertia"], Parameter(help="triangle: full consistency; inertia: the papers' weaker 6×6.")
-    ] = "triangle"
-    prior: Annotated[
-        Literal["auto", "nominal", "entropic", "centred"],
-        Parameter(help="How to choose among parameters that fit alike."),
-    ] = "auto"
-    delay: Annotated[str, Parameter(help="Seconds by which torque lags behind position, or auto.")] = "0"
-    min_velocity: Annotated[str, Parameter(help="Mask rows slower than this, rad/s, or auto.")] = "0"
-
-    def torque_model(self, robot: Robot, choice: FrictionChoice | None = None) -> TorqueModel:
-        """The columns to fit; friction whose curves are searched for starts from the simplest one."""
-        simple = "viscous+coulomb+offset" if needs_search(self.friction) else self.friction
-        return TorqueModel(robot, (*self.drives, *(friction_models(simple) if choice is None else choice.models)))
-
-    @property
-    def drives(self) -> tuple[JointModel, ...]:
-        """Drive models to fit."""
-        return (RotorInertia(),) if self.rotor_inertia else ()
-
-    def constraints(self) -> Constraints:
-        """What is asked of the full parameters (SI)."""
-        return Constraints(
-            triangle=self.condition == "triangle",
-            bounds=None if self.bounds is None else read_bounds(self.bounds),
-            total_mass=self.total_mass,
-        )
-
-    def fit(self, regression: Regression) -> Estimate:
-        """The estimate by the chosen estimator."""
-        if self.estimator == "feasible":
-            return Feasible(constraints=self.constraints(), prior=Prior(rule=self.prior)).fit(regression)
-        plain: dict[str, OLS | WLS | Robust] = {"ols": OLS(), "wls": WLS(), "robust": Robust()}
-        return plain[self.estimator].fit(regression)
 
 
 def identify(
@@ -133,7 +75,7 @@ def identify(
     force
         Go on although the fit is not good enough.
     seed
-        Kept in run.json; the estimators themselves draw no random numbers.
+        Of the starts of the retrieval estimator; the others draw no random numbers.
     """
     fit, log, options = fit or FitOptions(), log or LogOptions(), options or RobotOptions()
     if not logs:
@@ -152,7 +94,7 @@ def identify(
             base = base_parameters(model)
             regression, samples = _regression(model, base, logs, log, fit)
         step(f"fitting ({fit.estimator})")
-        estimate = fit.fit(regression)
+        estimate = fit.fit(regression, seed)
         step("predicting")
         result = identified_model(
             estimate,

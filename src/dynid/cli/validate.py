@@ -81,7 +81,9 @@ def validate(
 
 def _compared(model: IdentifiedModel, path: Path, log: LogOptions, reference: IdentifiedModel, raw: bool) -> Validation:
     recording = log.read(path, model.model.robot)
-    cutoff = log.lowpass if log.lowpass is not None else reference.cutoff_hz
+    # A model that came from no log (reverse) brings no low-pass: it is chosen from the log at hand.
+    fitted = reference.cutoff_hz if np.isfinite(reference.cutoff_hz) else None
+    cutoff = log.lowpass if log.lowpass is not None else fitted
     plan = LogOptions(lowpass=cutoff).plan(recording)
     return compare(model.model, model.parameters, plan.apply(recording), raw=raw)
 
