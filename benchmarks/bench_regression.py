@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from dynid.arrays import Array
 from dynid.dynamics import BaseParameters
 from dynid.recording import Conditioning, Recording, Samples, Segment
 from dynid.regression import OLS, JointRows, Regression, SampleRows, compress
+from dynid.regression.rows import Result
 
 N_STREAM = int(os.environ.get("DYNID_BENCH_SAMPLES", "10_000_000"))
 N_PEER = 1_000_000
@@ -38,9 +39,12 @@ class Endless:
     memory: list[float]
 
     def blocks(self) -> Iterator[tuple[JointRows, ...]]:
+        return self.mapped(lambda block: block)
+
+    def mapped(self, use: Callable[[tuple[JointRows, ...]], Result]) -> Iterator[Result]:
         done = 0
         while done < self.n_samples:
-            yield from SampleRows(self.model, self.base, (self.samples,)).blocks()
+            yield from SampleRows(self.model, self.base, (self.samples,)).mapped(use)
             done += self.samples.n_samples
             self.memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import lapack
 
 from dynid.arrays import Array, Float, Int, freeze_arrays
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
 from dynid.errors import RegressionError
-from dynid.regression.rows import JointRows, RowSource, in_order, visible_columns
+from dynid.regression.rows import JointRows, ParallelRows, RowSource, in_order, visible_columns
 
 __all__ = ["Factor", "Regression", "Stacked", "compress"]
 
@@ -176,7 +177,8 @@ def compress(source: RowSource) -> Regression:
         RegressionError: no rows are left, or a joint's torque never changes.
     """
     blocks: list[tuple[Factor, ...]] = []
-    for factors in in_order(_factors, source.blocks()):
+    factored = source.mapped(_factors) if isinstance(source, ParallelRows) else in_order(_factors, source.blocks())
+    for factors in factored:
         blocks.append(factors)
         if len(blocks) > 2 * MAX_BLOCKS:
             blocks = list(_limited(blocks))
@@ -209,9 +211,14 @@ def _limited(blocks: Iterable[tuple[Factor, ...]]) -> tuple[tuple[Factor, ...], 
 
 def triangular(rows: Float[Array, "n_rows n_columns"]) -> Float[Array, "n_kept n_columns"]:
     """The triangular factor of a QR factorisation; what is fewer than triangular stays as it is."""
-    if rows.shape[0] <= 1:
+    if rows.shape[0] <= 1 or rows.shape[1] == 0:
         return rows
-    kept = np.asarray(np.linalg.qr(rows[:SLAB], mode="r"))
-    for start in range(SLAB, len(rows), SLAB):
-        kept = np.asarray(np.linalg.qr(np.vstack([kept, rows[start : start + SLAB]]), mode="r"))
-    return kept
+    kept = rows[:0]
+    for start in range(0, len(rows), SLAB):
+        slab = rows[start : start + SLAB]
+        # SciPy's LAPACK lets other threads run meanwhile, NumPy's qr does not.
+        stack = np.empty((len(kept) + len(slab), rows.shape[1]), order="F")
+        stack[: len(kept)], stack[len(kept) :] = kept, slab
+        factored = lapack.dgeqrf(stack, lwork=32 * rows.shape[1], overwrite_a=1)[0]
+        kept = np.triu(factored[: min(stack.shape)])
+    return np.ascontiguousarray(kept)

@@ -16,7 +16,7 @@ from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
 from dynid.recording.signals import Plan, Samples, Segment
 
-__all__ = ["HeldRows", "JointRows", "RowSource", "SampleRows", "rows_of_segment", "visible_columns"]
+__all__ = ["HeldRows", "JointRows", "ParallelRows", "RowSource", "SampleRows", "rows_of_segment", "visible_columns"]
 
 BLOCK_CUTOFFS = 10.0
 """Length of a block in periods of the low-pass: long against the memory of the noise."""
@@ -62,6 +62,19 @@ class RowSource(Protocol):
         ...
 
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@runtime_checkable
+class ParallelRows(Protocol):
+    """A source of rows that can also use each block where it is computed."""
+
+    def mapped(self, use: Callable[[tuple[JointRows, ...]], Result]) -> Iterator[Result]:
+        """What `use` makes of each block (N·m or N), in the order of time."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class SampleRows:
     """Rows of samples that are held in memory, of one log or of several."""
@@ -72,12 +85,16 @@ class SampleRows:
 
     def blocks(self) -> Iterator[tuple[JointRows, ...]]:
         """Rows block by block (N·m or N), computed on a pool of threads."""
+        return self.mapped(lambda block: block)
+
+    def mapped(self, use: Callable[[tuple[JointRows, ...]], Result]) -> Iterator[Result]:
+        """What `use` makes of each block (N·m or N), in the thread that computed it, while its rows are in cache."""
         visible = visible_columns(self.model, self.base)
         for samples in self.samples:
             plan = samples.plan
 
-            def work(piece: tuple[Segment, _Extra], plan: Plan = plan) -> tuple[JointRows, ...]:
-                return rows_of_segment(self.model, self.base, piece[0], plan, visible, piece[1])
+            def work(piece: tuple[Segment, _Extra], plan: Plan = plan) -> Result:
+                return use(rows_of_segment(self.model, self.base, piece[0], plan, visible, piece[1]))
 
             yield from in_order(work, self._pieces(samples))
 
@@ -166,10 +183,6 @@ def _joint_columns(
         for j, indices in enumerate(chosen):
             np.take(Y[:, j], indices, axis=1, out=columns[j][start : start + BUFFER], mode="clip")
     return columns
-
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -10,7 +10,7 @@ from dynid.dynamics.regrouping import BaseParameters
 from dynid.errors import RecordingError
 from dynid.recording.recording import Recording
 from dynid.recording.signals import Plan, Samples
-from dynid.regression.rows import JointRows, SampleRows
+from dynid.regression.rows import JointRows, Result, SampleRows
 
 __all__ = ["StreamedRows"]
 
@@ -48,5 +48,9 @@ class StreamedRows:
 
     def blocks(self) -> Iterator[tuple[JointRows, ...]]:
         """Rows (N·m or N) block by block."""
+        return self.mapped(lambda block: block)
+
+    def mapped(self, use: Callable[[tuple[JointRows, ...]], Result]) -> Iterator[Result]:
+        """What `use` makes of each block (N·m or N), in the thread that computed it."""
         for samples in self.samples():
-            yield from SampleRows(self.model, self.base, (samples,)).blocks()
+            yield from SampleRows(self.model, self.base, (samples,)).mapped(use)
