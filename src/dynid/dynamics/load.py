@@ -50,7 +50,7 @@ class LoadCoulomb:
         return replace(self, reference=links)
 
     def load(self, motion: Motion) -> Float[Array, "n_samples n_dof"]:
-        """|τ_r| of every joint (of every motor where joints are coupled), N·m or N.
+        """Size of the rigid torque of every joint (of every motor where joints are coupled), N·m or N.
 
         Raises:
             ParameterError: without a robot.
@@ -71,7 +71,7 @@ class LoadCoulomb:
         return np.abs(tau if C is None else np.linalg.solve(C.T, tau.T).T)
 
     def columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
-        """|τ_r| in the direction of motion, N·m or N; `motion` is of the joints even where they are coupled."""
+        """Rigid torque size in the direction of motion, N·m or N; `motion` is of the joints even if coupled."""
         load = self.load(motion)
         C = None if self.robot is None else self.robot.transmission
         return (load * np.sign(motion.dq if C is None else motion.dq @ C.T))[:, :, None]
