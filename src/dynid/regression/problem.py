@@ -17,7 +17,7 @@ from dynid.regression.rows import JointRows, ParallelRows, RowSource, in_order, 
 
 __all__ = ["Factor", "Regression", "Stacked", "compress"]
 
-SLAB = 768
+SLAB = 1536
 """Rows factorised at a time: a tall factorisation that leaves the cache takes twice as long."""
 MAX_BLOCKS = 64
 """Blocks kept; beyond them neighbours are merged in pairs, so memory does not grow with the log."""

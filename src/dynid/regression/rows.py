@@ -22,7 +22,7 @@ BLOCK_CUTOFFS = 10.0
 """Length of a block in periods of the low-pass: long against the memory of the noise."""
 MIN_BLOCKS = 24
 """Blocks a log is cut into at least, where its length allows."""
-MAX_CHUNK = 8192
+MAX_CHUNK = 4608
 """Samples whose regressor is held at a time."""
 BUFFER = 512
 """Samples whose whole regressor is in memory at a time, per thread."""
