@@ -37,6 +37,8 @@ def lint(
     """
     known = robot in BUILT_IN
     if not known and not Path(robot).exists():
+        if Path(robot).suffix:
+            raise RobotFileError(f"{robot}: no such robot file; built in are {', '.join(BUILT_IN)}")
         raise UnknownRobot(robot, known=BUILT_IN)
     report = examine(load_robot(robot)) if known else examine(Path(robot))
     files: dict[str, str] = {}

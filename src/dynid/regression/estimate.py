@@ -14,7 +14,7 @@ from dynid.dynamics.regrouping import BaseParameters
 from dynid.regression.problem import Regression, column_scale
 from dynid.regression.status import Status
 
-__all__ = ["UNRELIABLE", "Estimate", "FitError", "Trust", "Uncertainty", "uncertainty"]
+__all__ = ["UNRELIABLE", "Estimate", "FitError", "Trust", "Uncertainty", "full_estimate", "uncertainty"]
 
 UNRELIABLE = 0.3
 """A coefficient whose standard deviation exceeds this share of its value is not reliable [Gaz2019]_."""
@@ -209,3 +209,38 @@ class Estimate:
         scale = np.where(known, self.std, 1.0)
         covariance = np.where(np.outer(known, known), self.uncertainty.covariance, 0.0)
         return covariance / np.outer(scale, scale)
+
+
+def full_estimate(
+    estimator: str,
+    regression: Regression,
+    theta: Float[Array, " n_params"],
+    *,
+    weights: Float[Array, " n_dof"],
+    status: Status,
+    labels: tuple[str, ...],
+    rule: str,
+    iterations: int = 1,
+) -> Estimate:
+    """The estimate of full parameters θ (SI) that were fitted to rows weighted by joint (1/(N·m))."""
+    beta = regression.base.project(theta)
+    condition, rank = regression.stacked().condition()
+    if status is Status.CONVERGED and rank < regression.base.n_base:
+        status = Status.RANK_DEFICIENT
+    return Estimate(
+        estimator=estimator,
+        model=regression.model,
+        base=regression.base,
+        beta=beta,
+        uncertainty=uncertainty(regression, beta, weights),
+        condition_number=condition,
+        rank=rank,
+        n_rows=regression.n_rows,
+        fit=FitError.on(regression, beta),
+        status=status,
+        iterations=iterations,
+        weights=weights,
+        theta=theta,
+        labels=labels,
+        rule=rule,
+    )

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dynid.regression.constraints import Constraints
-from dynid.regression.estimate import Estimate, FitError, uncertainty
+from dynid.regression.estimate import Estimate, full_estimate
 from dynid.regression.least_squares import joint_weights
 from dynid.regression.problem import Regression
 from dynid.regression.programme import solve
 from dynid.regression.reference import Prior
-from dynid.regression.status import Status
 
 __all__ = ["Feasible"]
 
@@ -39,23 +38,12 @@ class Feasible:
             prior=self.prior,
             residual=stacked.rest,
         )
-        condition, rank = regression.stacked().condition()
-        status = solution.status
-        if status is Status.CONVERGED and rank < regression.base.n_base:
-            status = Status.RANK_DEFICIENT
-        return Estimate(
-            estimator="feasible",
-            model=regression.model,
-            base=regression.base,
-            beta=solution.beta,
-            uncertainty=uncertainty(regression, solution.beta, weights),
-            condition_number=condition,
-            rank=rank,
-            n_rows=regression.n_rows,
-            fit=FitError.on(regression, solution.beta),
-            status=status,
+        return full_estimate(
+            "feasible",
+            regression,
+            solution.theta,
             weights=weights,
-            theta=solution.theta,
+            status=solution.status,
             labels=solution.labels,
             rule=solution.rule,
         )

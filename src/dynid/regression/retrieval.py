@@ -16,7 +16,7 @@ from dynid.dynamics.regrouping import BaseParameters
 from dynid.errors import ContradictoryBounds, ParameterError
 from dynid.regression.constraints import Bounds, find_target
 from dynid.regression.demands import Demands, RetrievalConstraints
-from dynid.regression.estimate import Estimate, FitError, uncertainty
+from dynid.regression.estimate import Estimate, full_estimate
 from dynid.regression.least_squares import joint_weights
 from dynid.regression.parametrisation import theta_of
 from dynid.regression.penalties import ConstraintCheck, Penalties, compile_demands
@@ -219,26 +219,15 @@ class Retrieval:
         stacked = regression.stacked(weights)
         objective = RetrievalObjective.one_step(regression.base, stacked.R, stacked.rho, stacked.rest)
         found = self.solve(regression.model, regression.base, objective)
-        condition, rank = regression.stacked().condition()
-        status = found.status
-        if status is Status.CONVERGED and rank < regression.base.n_base:
-            status = Status.RANK_DEFICIENT
-        return Estimate(
-            estimator="retrieval",
-            model=regression.model,
-            base=regression.base,
-            beta=found.beta,
-            uncertainty=uncertainty(regression, found.beta, weights),
-            condition_number=condition,
-            rank=rank,
-            n_rows=regression.n_rows,
-            fit=FitError.on(regression, found.beta),
-            status=status,
-            iterations=len(found.runs),
+        return full_estimate(
+            "retrieval",
+            regression,
+            found.theta,
             weights=weights,
-            theta=found.theta,
+            status=found.status,
             labels=found.labels,
             rule=f"best of {len(found.runs)} searches ({self.engine.name})",
+            iterations=len(found.runs),
         )
 
     def _searched(self, problem: RetrievalProblem, deadline: float, progress: Progress) -> list[RetrievalRun]:
