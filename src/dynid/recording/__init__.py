@@ -1,6 +1,7 @@
 """What was measured on the motion: recordings, and how to read them from log files."""
 
 from dynid.recording.filters import LowPass
+from dynid.recording.findings import Finding, Severity
 from dynid.recording.mapping import ColumnMap, read_column_map
 from dynid.recording.readers import SUFFIXES, read_recording, stream_recording
 from dynid.recording.recording import Intervals, Recording
@@ -9,6 +10,7 @@ from dynid.recording.text import write_csv
 
 MODULES = (
     "recording",
+    "findings",
     "mapping",
     "columns",
     "text",
@@ -29,12 +31,14 @@ __all__ = [
     "SUFFIXES",
     "ColumnMap",
     "Conditioning",
+    "Finding",
     "Intervals",
     "LowPass",
     "Plan",
     "Recording",
     "Samples",
     "Segment",
+    "Severity",
     "read_column_map",
     "read_recording",
     "stream_recording",
