@@ -4,6 +4,7 @@ import pinocchio as pin
 import pytest
 
 from dynid import Column, Motion, RotorInertia, TorqueModel, friction_models, load_robot, random_motion
+from dynid.dynamics.regressor import IN_CACHE
 from dynid.errors import MotionError, ParameterError, UnknownName
 from tests.robots import BATTERY, as_mujoco
 from tests.unchecked import unchecked
@@ -171,6 +172,28 @@ def test_an_array_can_be_filled_in_place(rng):
     np.testing.assert_array_equal(out, model.regressor(motion))
     with pytest.raises(ParameterError, match="out must be contiguous"):
         model.regressor(motion, np.zeros((30, 7, 3)))
+
+
+@pytest.mark.parametrize("joint_models", [(), ALL_TERMS], ids=["rigid", "with joint terms"])
+def test_a_large_regressor_written_past_the_cache_has_the_same_bytes(joint_models, rng, monkeypatch):
+    model = TorqueModel(load_robot("panda"), joint_models)
+    n_samples = 2 * IN_CACHE + 17  # whole pieces, then one that is not even whole blocks of lanes
+    motion = random_motion(model.robot, n_samples, rng)
+    expected = model.regressor(motion)
+    monkeypatch.setattr("dynid.dynamics.regressor.LARGE", 0)
+    out = np.full((n_samples, 7, model.n_params), np.nan)
+    np.testing.assert_array_equal(model.regressor(motion, out), expected)
+
+
+@pytest.mark.parametrize("largest", [4.0, 1e3, 1e6])
+def test_joints_may_have_turned_any_number_of_times(largest, rng):
+    model = TorqueModel(load_robot("planar2r"))
+    q = np.concatenate([rng.uniform(-largest, largest, (200, 2)), np.pi / 4.0 * np.arange(-8.0, 8.0)[:, None] * [1, 1]])
+    turned = Motion.at_rest(np.arctan2(np.sin(q), np.cos(q)))
+    scale = np.max(np.abs(model.regressor(turned)))
+    # Both add two angles; each sum is known to a unit in its last place.
+    error = np.max(np.abs(model.regressor(Motion.at_rest(q)) - model.regressor(turned)))
+    assert error <= 8.0 * np.finfo(float).eps * scale
 
 
 def test_bad_motion_and_parameters_are_refused(rng):
