@@ -4,6 +4,7 @@ import pinocchio as pin
 import pytest
 
 from dynid import Column, Motion, RotorInertia, TorqueModel, friction_models, load_robot, random_motion
+from dynid.dynamics.chosen import chosen_columns
 from dynid.dynamics.regressor import IN_CACHE
 from dynid.errors import MotionError, ParameterError, UnknownName
 from tests.robots import BATTERY, as_mujoco
@@ -220,3 +221,13 @@ def test_positions_stay_inside_the_limits(rng):
     motion = random_motion(robot, 500, rng)
     for j, joint in enumerate(robot.joints):
         assert joint.limits.lower <= motion.q[:, j].min() <= motion.q[:, j].max() <= joint.limits.upper
+
+
+@ROBOTS
+def test_chosen_columns_are_those_of_the_regressor(robot, rng):
+    model = TorqueModel(robot, ALL_TERMS)
+    motion = random_motion(robot, IN_CACHE + 19, rng)
+    Y = model.regressor(motion)
+    chosen = [rng.permutation(model.n_params)[: 1 + int(rng.integers(model.n_params))] for _ in range(model.n_dof)]
+    for j, columns in enumerate(chosen_columns(model, motion, chosen)):
+        np.testing.assert_array_equal(columns, Y[:, j, chosen[j]])

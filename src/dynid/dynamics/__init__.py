@@ -24,6 +24,7 @@ MODULES = (
     "friction",
     "drives",
     "regressor",
+    "chosen",
     "regrouping",
     "lagrangian",
 )
