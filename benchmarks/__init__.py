@@ -1,12 +1,15 @@
-"""Ratios against peers and physical limits, measured in one run: `python -m benchmarks [NAME…]`.
+"""Ratios against peers and physical limits, measured in one run: `python -m benchmarks [NAME…] [--quick]`.
 
-A benchmark is a module `bench_NAME.py` here with a function `run() -> list[Line]`.
+A benchmark is a module `bench_NAME.py` here with a function `run(*, quick)` that yields what it measures as soon as it
+is known. `quick` shrinks every size until the whole takes seconds: it shows that a benchmark works, not what it says.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Literal
 
-__all__ = ["Line"]
+__all__ = ["Item", "Line", "Note", "Table", "best_of"]
 
 
 @dataclass(frozen=True)
@@ -30,3 +33,35 @@ class Line:
         if self.target is None:
             return True
         return self.value >= self.target if self.bound == "at least" else self.value <= self.target
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures that are read side by side; times in them are relative to one of them."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """One text for every column of the header."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence: what was left out and why, or how a figure came about."""
+
+    text: str
+
+
+Item = Line | Table | Note
+
+
+def best_of(works: Iterable[Callable[[], object]], *, repetitions: int = 5) -> list[float]:
+    """Shortest of several runs of every work, s; the works take turns, so that a busy moment meets all of them."""
+    alternatives = list(works)
+    times = [[0.0] * repetitions for _ in alternatives]
+    for turn in range(repetitions):
+        for k, work in enumerate(alternatives):
+            started = perf_counter()
+            work()
+            times[k][turn] = perf_counter() - started
+    return [min(own) for own in times]

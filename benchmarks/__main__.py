@@ -1,15 +1,19 @@
 """Run every benchmark, or those named on the command line, and print one page."""
 
+import argparse
 import importlib
-import os
 import pkgutil
-import platform
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import benchmarks
-from benchmarks import Line
+from benchmarks import Item, Line
+from benchmarks.page import Page, as_text, machine
+from benchmarks.peers import PeerError, set_up
 
 PREFIX = "bench_"
+SET_UP = "peers-setup"
 
 
 def names() -> list[str]:
@@ -18,29 +22,41 @@ def names() -> list[str]:
     return [name.removeprefix(PREFIX) for name in modules if name.startswith(PREFIX)]
 
 
-def formatted(line: Line) -> str:
-    """One row of the page."""
-    target = "" if line.target is None else f"{line.bound} {line.target:g} {line.unit}"
-    verdict = "" if line.target is None else ("met" if line.met else "MISSED")
-    return f"  {line.name:<62} {line.value:>10.3g} {line.unit:<4} {target:<18} {verdict}".rstrip()
+def measured(name: str, *, quick: bool) -> Iterator[Item]:
+    """What one benchmark yields, as soon as it is known."""
+    yield from importlib.import_module(f"benchmarks.{PREFIX}{name}").run(quick=quick)
 
 
 def main(arguments: list[str]) -> int:
     """0 when every target is met, 1 when one is missed, 2 for a benchmark that does not exist."""
     known = names()
-    unknown = [name for name in arguments if name not in known]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(known)}; or {SET_UP}")
+    parser.add_argument("--quick", action="store_true", help="sizes that only show that the benchmarks run")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="also write the page of the documentation")
+    options = parser.parse_args(arguments)
+    if options.names == [SET_UP]:
+        try:
+            print(set_up())
+        except PeerError as error:
+            print(error, file=sys.stderr)
+            return 1
+        return 0
+    unknown = [name for name in options.names if name not in known]
     if unknown:
-        print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(known) or 'none yet'}", file=sys.stderr)
+        print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(known)}", file=sys.stderr)
         return 2
-    print(f"python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores")
-    missed = 0
-    for name in arguments or known:
+    print(machine())
+    missed, page = 0, Page(quick=options.quick)
+    for name in options.names or known:
         print(f"\n{name}", flush=True)
-        for line in importlib.import_module(f"benchmarks.{PREFIX}{name}").run():
-            print(formatted(line), flush=True)
-            missed += not line.met
-    if not known:
-        print("no benchmarks yet")
+        for item in measured(name, quick=options.quick):
+            print(as_text(item), flush=True)
+            page.add(name, item)
+            missed += isinstance(item, Line) and not item.met
+    if options.page is not None:
+        page.write(options.page)
+        print(f"\nwrote {options.page}")
     return 1 if missed else 0
 
 

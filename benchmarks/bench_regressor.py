@@ -1,4 +1,4 @@
-"""The batched regressor against a bare loop over Pinocchio's and against writing the bytes."""
+"""The batched regressor against a bare loop over Pinocchio's, FIGAROH's builder, and writing the bytes."""
 
 from __future__ import annotations
 
@@ -6,56 +6,120 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
-from benchmarks import Line
-from dynid import TorqueModel, load_robot, random_motion
+from benchmarks import Item, Line, Note, Table, best_of
+from benchmarks.logs import through_urdf
+from benchmarks.peers import PeerError, ask
+from dynid import Motion, TorqueModel, load_robot, random_motion
+from dynid.chain.robot import Joint, Link, Robot
+from tests.robots import random_link, random_placement
 
-N_SAMPLES = 100_000
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+QUICK_SIZES = (200, 1_000)
+JOINTS = (2, 4, 7, 10, 15, 20, 30)
+CLAIMED = 100_000
+"""Samples at which the ratios are asked for."""
+PEER_SIZES = 100_000
+"""Samples up to which the peer's builder is timed; its time is proportional to them."""
 
 
-def best(work: Callable[[], object], repetitions: int = 5) -> float:
-    """Shortest of several runs, s."""
-    times = []
-    for _ in range(repetitions):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
+def against(model: TorqueModel, motion: Motion, repetitions: int) -> tuple[float, float, float, float]:
+    """Seconds of dynid into memory in use and into fresh memory, of the Pinocchio loop, and of writing the bytes.
 
-
-def run() -> list[Line]:
-    """Ratios measured in one run."""
-    robot = load_robot("panda")
-    model = TorqueModel(robot)
-    motion = random_motion(robot, N_SAMPLES, np.random.default_rng(0))
-    out = np.zeros((N_SAMPLES, model.n_dof, model.n_params))
-    theirs, data = robot.pinocchio, robot.pinocchio.createData()
+    All but the second write into the same array.
+    """
+    theirs, data = model.robot.pinocchio, model.robot.pinocchio.createData()
+    out = np.zeros((motion.n_samples, model.n_dof, model.n_params))
 
     def loop() -> None:
-        for k in range(N_SAMPLES):
+        for k in range(motion.n_samples):
             out[k] = pin.computeJointTorqueRegressor(theirs, data, motion.q[k], motion.dq[k], motion.ddq[k])
 
-    def bytes_only() -> None:
-        out.fill(1.0)
-
+    works = (lambda: model.regressor(motion, out), lambda: model.regressor(motion), loop, lambda: out.fill(1.0))
     model.regressor(motion, out)
-    ours = best(lambda: model.regressor(motion, out))
-    peer = best(loop, 3)
-    floor = best(bytes_only)
-    first, cached = start_up()
-    return [
-        Line("regressor, 100 000 Panda samples: Pinocchio loop over dynid", peer / ours, 10.0, "×", bound="at least"),
-        Line("regressor, 100 000 Panda samples: dynid over writing the bytes", ours / floor, 8.0, "×", bound="at most"),
-        Line("regressor, first call after install", first, 3.0, "s", bound="at most"),
-        Line("regressor, first call with a warm cache", cached, 0.5, "s", bound="at most"),
-        Line("dynid --help", help_time(), 0.5, "s", bound="at most"),
+    ours, fresh, pinocchio, floor = best_of(works, repetitions=repetitions)
+    return ours, fresh, pinocchio, floor
+
+
+def peer_seconds(
+    urdf: str, model: TorqueModel, motion: Motion, sizes: tuple[int, ...], repetitions: int
+) -> dict[int, float]:
+    """Seconds of FIGAROH's builder for every size, after a check that it gives the same numbers."""
+    arrays = {"q": motion.q, "dq": motion.dq, "ddq": motion.ddq}
+    wanted = " ".join(str(size) for size in sizes)
+    answer = ask("figaroh", "regressor", arrays, {"robot.urdf": urdf}, sizes=wanted, repetitions=repetitions)
+    expected = model.regressor(motion.part(0, 10))
+    if not np.allclose(answer.arrays["first"], expected, rtol=1e-8, atol=1e-8 * np.max(np.abs(expected))):
+        raise PeerError("its regressor is another one; nothing to compare")
+    return {int(size): seconds for size, seconds in answer.figures["seconds"].items()}
+
+
+def sizes_table(sizes: tuple[int, ...]) -> Iterator[Item]:
+    """Every program over the number of samples, in units of dynid's time."""
+    urdf, robot = through_urdf(load_robot("panda"))
+    model = TorqueModel(robot)
+    motion = random_motion(model.robot, max(sizes), np.random.default_rng(0))
+    peer: dict[int, float] = {}
+    try:
+        peer = peer_seconds(urdf, model, motion.part(0, PEER_SIZES), tuple(n for n in sizes if n <= PEER_SIZES), 2)
+    except PeerError as error:
+        yield Note(f"FIGAROH skipped: {error}")
+    rows = []
+    for n in sizes:
+        repetitions = 7 if n < 1e5 else 5 if n < 1e6 else 2
+        ours, fresh, loop, floor = against(model, motion.part(0, n), repetitions)
+        theirs = f"{peer[n] / ours:.1f}" if n in peer else "—"
+        rows.append(
+            (f"{n:,}".replace(",", " "), f"{loop / ours:.1f}", theirs, f"{floor / ours:.2f}", f"{fresh / ours:.2f}")
+        )
+        if n == CLAIMED:
+            yield Line(f"{n} Panda samples: Pinocchio loop over dynid", loop / ours, 10.0)
+            yield Line(f"{n} Panda samples: FIGAROH over dynid", peer.get(n, np.nan) / ours, 40.0 if peer else None)
+            yield Line(f"{n} Panda samples: dynid over writing the bytes", ours / floor, 8.0, bound="at most")
+    header = ("samples", "Pinocchio loop", "FIGAROH", "writing the bytes", "dynid, fresh memory")
+    yield Table("Panda regressor without friction columns, time over dynid's into memory in use", header, tuple(rows))
+
+
+def arm(rng: np.random.Generator, n_dof: int) -> Robot:
+    """An unbranched arm of revolute joints in general position."""
+    joints = [
+        Joint(f"j{i}", "revolute", i - 1, random_placement(rng), rng.normal(size=3), Link(f"body{i}", random_link(rng)))
+        for i in range(n_dof)
     ]
+    return Robot(f"arm{n_dof}", tuple(joints), gravity=np.array([0.0, 0.0, -9.81]))
+
+
+def joints_table(joints: tuple[int, ...], n_samples: int) -> Table:
+    """Arms of more and more joints; the regressor has 10·n² entries a sample."""
+    rng = np.random.default_rng(1)
+    rows, first = [], 0.0
+    for n_dof in joints:
+        model = TorqueModel(arm(rng, n_dof))
+        ours, _, loop, floor = against(model, random_motion(model.robot, n_samples, rng), 3)
+        per_entry = ours / (10 * n_dof**2)
+        first = first or per_entry
+        rows.append((str(n_dof), f"{loop / ours:.1f}", f"{floor / ours:.2f}", f"{per_entry / first:.2f}"))
+    header = ("joints", "Pinocchio loop", "writing the bytes", "dynid an entry, over the first")
+    return Table(
+        f"arms of {joints[0]} to {joints[-1]} joints, {n_samples} samples, time over dynid's", header, tuple(rows)
+    )
+
+
+def run(*, quick: bool = False) -> Iterator[Item]:
+    """Ratios measured in one run."""
+    yield from sizes_table(QUICK_SIZES if quick else SIZES)
+    yield joints_table((2, 3) if quick else JOINTS, 100 if quick else 4000)
+    if quick:
+        return
+    first, cached = start_up()
+    yield Line("first call after install", first, 3.0, "s", bound="at most")
+    yield Line("first call with a warm cache", cached, 0.5, "s", bound="at most")
+    yield Line("dynid --help", help_time(), 0.5, "s", bound="at most")
 
 
 CALL = """
@@ -74,17 +138,21 @@ print(time.perf_counter() - started)
 def start_up() -> tuple[float, float]:
     """Time of the first call (s) with an empty and with a filled cache of compiled code."""
     folder = Path(".bench-cache").absolute()
+    firsts, cached = [], []
+    for _ in range(3):
+        shutil.rmtree(folder, ignore_errors=True)
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
+        times = [
+            float(subprocess.run([sys.executable, "-c", CALL], env=environment, capture_output=True, check=True).stdout)
+            for _ in range(2)
+        ]
+        firsts.append(times[0])
+        cached.append(times[1])
     shutil.rmtree(folder, ignore_errors=True)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
-    times = [
-        float(subprocess.run([sys.executable, "-c", CALL], env=environment, capture_output=True, check=True).stdout)
-        for _ in range(3)
-    ]
-    shutil.rmtree(folder, ignore_errors=True)
-    return times[0], min(times[1:])
+    return min(firsts), min(cached)
 
 
 def help_time() -> float:
     """Wall time of ``dynid --help``, s."""
     command = [sys.executable, "-m", "dynid", "--help"]
-    return best(lambda: subprocess.run(command, capture_output=True, check=True))
+    return best_of([lambda: subprocess.run(command, capture_output=True, check=True)])[0]

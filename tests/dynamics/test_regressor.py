@@ -4,6 +4,8 @@ import pinocchio as pin
 import pytest
 
 from dynid import Column, Motion, RotorInertia, TorqueModel, friction_models, load_robot, random_motion
+from dynid.dynamics.chosen import chosen_columns
+from dynid.dynamics.regressor import IN_CACHE
 from dynid.errors import MotionError, ParameterError, UnknownName
 from tests.robots import BATTERY, as_mujoco
 from tests.unchecked import unchecked
@@ -173,6 +175,28 @@ def test_an_array_can_be_filled_in_place(rng):
         model.regressor(motion, np.zeros((30, 7, 3)))
 
 
+@pytest.mark.parametrize("joint_models", [(), ALL_TERMS], ids=["rigid", "with joint terms"])
+def test_a_large_regressor_written_past_the_cache_has_the_same_bytes(joint_models, rng, monkeypatch):
+    model = TorqueModel(load_robot("panda"), joint_models)
+    n_samples = 2 * IN_CACHE + 17  # whole pieces, then one that is not even whole blocks of lanes
+    motion = random_motion(model.robot, n_samples, rng)
+    expected = model.regressor(motion)
+    monkeypatch.setattr("dynid.dynamics.regressor.LARGE", 0)
+    out = np.full((n_samples, 7, model.n_params), np.nan)
+    np.testing.assert_array_equal(model.regressor(motion, out), expected)
+
+
+@pytest.mark.parametrize("largest", [4.0, 1e3, 1e6])
+def test_joints_may_have_turned_any_number_of_times(largest, rng):
+    model = TorqueModel(load_robot("planar2r"))
+    q = np.concatenate([rng.uniform(-largest, largest, (200, 2)), np.pi / 4.0 * np.arange(-8.0, 8.0)[:, None] * [1, 1]])
+    turned = Motion.at_rest(np.arctan2(np.sin(q), np.cos(q)))
+    scale = np.max(np.abs(model.regressor(turned)))
+    # Both add two angles; each sum is known to a unit in its last place.
+    error = np.max(np.abs(model.regressor(Motion.at_rest(q)) - model.regressor(turned)))
+    assert error <= 8.0 * np.finfo(float).eps * scale
+
+
 def test_bad_motion_and_parameters_are_refused(rng):
     model = TorqueModel(load_robot("panda"))
     with pytest.raises(MotionError, match="the motion has 2 joints but panda has 7"):
@@ -197,3 +221,13 @@ def test_positions_stay_inside_the_limits(rng):
     motion = random_motion(robot, 500, rng)
     for j, joint in enumerate(robot.joints):
         assert joint.limits.lower <= motion.q[:, j].min() <= motion.q[:, j].max() <= joint.limits.upper
+
+
+@ROBOTS
+def test_chosen_columns_are_those_of_the_regressor(robot, rng):
+    model = TorqueModel(robot, ALL_TERMS)
+    motion = random_motion(robot, IN_CACHE + 19, rng)
+    Y = model.regressor(motion)
+    chosen = [rng.permutation(model.n_params)[: 1 + int(rng.integers(model.n_params))] for _ in range(model.n_dof)]
+    for j, columns in enumerate(chosen_columns(model, motion, chosen)):
+        np.testing.assert_array_equal(columns, Y[:, j, chosen[j]])

@@ -14,6 +14,7 @@ from dynid.dynamics.terms import JointModel, OnJoints, Shape, ShapedModel, Term
 MODULES = (
     "motion",
     "kernels",
+    "uncached",
     "forward",
     "adjoint",
     "terms",
@@ -23,6 +24,7 @@ MODULES = (
     "friction",
     "drives",
     "regressor",
+    "chosen",
     "regrouping",
     "lagrangian",
 )

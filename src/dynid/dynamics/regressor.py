@@ -15,9 +15,13 @@ from dynid.dynamics.load import LoadCoulomb
 from dynid.dynamics.motion import Motion
 from dynid.dynamics.presliding import Presliding
 from dynid.dynamics.terms import JointModel, OnJoints, Term
+from dynid.dynamics.uncached import LARGE, copy_uncached
 from dynid.errors import MotionError, ParameterError, UnknownName
 
 __all__ = ["Column", "TorqueModel"]
+
+IN_CACHE = 256
+"""Samples whose rows are made in the cache before they go to memory as one piece."""
 
 _SYMBOLS = {"m": "m{n}", "mx": "mc{n}x", "my": "mc{n}y", "mz": "mc{n}z"} | {
     name: f"J{{n}}{name[1:]}" for name in INERTIAL_NAMES[4:]
@@ -146,22 +150,36 @@ class TorqueModel:
             extra: `joint_columns` of this motion, for who has them from a longer one (presliding remembers).
         """
         self._check_motion(motion)
+        shape = (motion.n_samples, self.n_dof, self.n_params)
+        # Fresh memory comes zeroed through the cache, so that ordinary stores are as good there.
+        uncached = out is not None and out.nbytes >= LARGE
         if out is None:
-            out = np.zeros((motion.n_samples, self.n_dof, self.n_params))
-        elif out.shape != (motion.n_samples, self.n_dof, self.n_params) or not out.flags.c_contiguous:
-            raise ParameterError(f"out must be contiguous, {(motion.n_samples, self.n_dof, self.n_params)}")
-        chain, Y = self._chain, out
+            out = np.zeros(shape)
+        elif out.shape != shape or not out.flags.c_contiguous:
+            raise ParameterError(f"out must be contiguous, {shape}")
         own = self.joint_columns(motion) if extra is None else extra
-        n_terms, pairs = len(self.terms), self._motor_pairs
+        whole = out.reshape(motion.n_samples, self.n_dof * self.n_params)
+        chain, n_terms, pairs = self._chain, len(self.terms), self._motor_pairs
 
-        def work(start: int, stop: int) -> None:
-            fill_regressor(chain, motion.q, motion.dq, motion.ddq, start, stop, Y)
+        def fill(start: int, stop: int, Y: Float[Array, "n_part n_dof n_params"]) -> None:
+            part = slice(start, stop)
+            fill_regressor(chain, motion.q[part], motion.dq[part], motion.ddq[part], 0, stop - start, Y)
             for motor, j, ratio in pairs if n_terms else ():
                 first = self.n_inertial + motor * n_terms
-                Y[start:stop, j, first : first + n_terms] = ratio * own[start:stop, motor]
+                Y[:, j, first : first + n_terms] = ratio * own[part, motor]
+
+        def work(start: int, stop: int) -> None:
+            if not uncached:
+                fill(start, stop, out[start:stop])
+                return
+            buffer = np.zeros((min(IN_CACHE, stop - start), *shape[1:]))
+            for first in range(start, stop, IN_CACHE):
+                last = min(first + IN_CACHE, stop)
+                fill(first, last, buffer[: last - first])
+                copy_uncached(buffer[: last - first].ravel(), whole[first:last].ravel())
 
         in_chunks(work, motion.n_samples)
-        return Y
+        return out
 
     def joint_columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
         """Columns of `joint_models` alone: torque (N·m or N) of each joint per unit of each of its terms.

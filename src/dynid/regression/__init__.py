@@ -31,6 +31,7 @@ MODULES = (
     "status",
     "rows",
     "streamed",
+    "triangle",
     "problem",
     "estimate",
     "least_squares",

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from dynid.arrays import Array, Bool, Float, Int
 from dynid.dynamics.terms import JointModel, ShapedModel, ShapeNumbers
 from dynid.regression.friction_rows import N_STRETCHES, FrictionRows
-from dynid.regression.problem import triangular
+from dynid.regression.triangle import triangular
 
 __all__ = [
     "Atom",

@@ -20,10 +20,11 @@ from dynid.regression.constraints import Constraints
 from dynid.regression.estimate import FitError, uncertainty
 from dynid.regression.friction_rows import with_reference
 from dynid.regression.least_squares import joint_weights
-from dynid.regression.problem import RANK_TOLERANCE, Factor, Regression, triangular
+from dynid.regression.problem import RANK_TOLERANCE, Factor, Regression
 from dynid.regression.programme import solve
 from dynid.regression.rows import JointRows, block_length, rows_of_segment, visible_columns
 from dynid.regression.status import Status
+from dynid.regression.triangle import triangular
 
 __all__ = ["KnownArm", "Payload", "identify_payload", "load_transform", "loaded_regression"]
 

@@ -7,18 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import lapack
 
 from dynid.arrays import Array, Float, Int, freeze_arrays
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
 from dynid.errors import RegressionError
 from dynid.regression.rows import JointRows, ParallelRows, RowSource, in_order, visible_columns
+from dynid.regression.triangle import triangular
 
 __all__ = ["Factor", "Regression", "Stacked", "compress"]
 
-SLAB = 1536
-"""Rows factorised at a time: a tall factorisation that leaves the cache takes twice as long."""
 MAX_BLOCKS = 64
 """Blocks kept; beyond them neighbours are merged in pairs, so memory does not grow with the log."""
 
@@ -43,7 +41,7 @@ class Factor:
     @classmethod
     def of(cls, rows: JointRows) -> Factor:
         """The factor of some rows (N·m or N)."""
-        return cls(triangular(np.column_stack([rows.Y, rows.tau])), len(rows.tau))
+        return cls(triangular(rows.Y, rows.tau), len(rows.tau))
 
     def merged(self, other: Factor) -> Factor:
         """The factor of both sets of rows."""
@@ -207,18 +205,3 @@ def _limited(blocks: Iterable[tuple[Factor, ...]]) -> tuple[tuple[Factor, ...], 
             for pair in pairs
         ]
     return tuple(kept)
-
-
-def triangular(rows: Float[Array, "n_rows n_columns"]) -> Float[Array, "n_kept n_columns"]:
-    """The triangular factor of a QR factorisation; what is fewer than triangular stays as it is."""
-    if rows.shape[0] <= 1 or rows.shape[1] == 0:
-        return rows
-    kept = rows[:0]
-    for start in range(0, len(rows), SLAB):
-        slab = rows[start : start + SLAB]
-        # SciPy's LAPACK lets other threads run meanwhile, NumPy's qr does not.
-        stack = np.empty((len(kept) + len(slab), rows.shape[1]), order="F")
-        stack[: len(kept)], stack[len(kept) :] = kept, slab
-        factored = lapack.dgeqrf(stack, lwork=32 * rows.shape[1], overwrite_a=1)[0]
-        kept = np.triu(factored[: min(stack.shape)])
-    return np.ascontiguousarray(kept)

@@ -15,8 +15,9 @@ from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
 from dynid.errors import RecordingError
 from dynid.regression.estimate import Estimate, FitError, Uncertainty
-from dynid.regression.problem import RANK_TOLERANCE, Stacked, column_scale, triangular
+from dynid.regression.problem import RANK_TOLERANCE, Stacked, column_scale
 from dynid.regression.status import Status
+from dynid.regression.triangle import triangular
 
 __all__ = ["ControllerSamples", "Reverse", "read_controller_samples"]
 

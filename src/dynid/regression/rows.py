@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from dynid.arrays import Array, Float, Int
+from dynid.dynamics.chosen import chosen_columns
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
 from dynid.recording.signals import Plan, Samples, Segment
@@ -24,8 +25,6 @@ MIN_BLOCKS = 24
 """Blocks a log is cut into at least, where its length allows."""
 MAX_CHUNK = 4608
 """Samples whose regressor is held at a time."""
-BUFFER = 512
-"""Samples whose whole regressor is in memory at a time, per thread."""
 IN_FLIGHT = 2
 """Chunks waiting per thread; bounds the memory."""
 
@@ -150,39 +149,18 @@ def rows_of_segment(
     `extra` are joint columns (SI) computed on a longer stretch, for friction that remembers.
     """
     low_pass, every = plan.low_pass, plan.every
-    columns_of = _joint_columns(model, base, segment, visible, extra)
+    chosen = [base.independent[columns] for columns in visible]
     tau = low_pass.thinned(segment.tau, every)
     centres = low_pass.half_length + every * np.arange(len(tau))
     fast = np.abs(segment.motion.dq[centres]) >= plan.min_velocity
     rows = []
-    for j, columns in enumerate(columns_of):
+    for j, columns in enumerate(chosen_columns(model, segment.motion, chosen, extra=extra)):
         filtered = low_pass.thinned(columns, every)
         keep = fast[:, j]
         rows.append(
             JointRows(filtered[keep], tau[keep, j]) if not keep.all() else JointRows(filtered, tau[:, j].copy())
         )
     return tuple(rows)
-
-
-def _joint_columns(
-    model: TorqueModel,
-    base: BaseParameters,
-    segment: Segment,
-    visible: tuple[Int[Array, " ..."], ...],
-    extra: Float[Array, "n_samples n_dof n_terms"] | None,
-) -> list[Float[Array, "n_samples n_visible"]]:
-    """Base columns of every joint (SI); the regressor passes through a buffer small enough to stay in cache."""
-    motion = segment.motion
-    columns = [np.empty((motion.n_samples, len(wanted))) for wanted in visible]
-    chosen = [base.independent[wanted] for wanted in visible]
-    buffer = np.zeros((min(BUFFER, motion.n_samples), model.n_dof, model.n_params))
-    for start in range(0, motion.n_samples, BUFFER):
-        part = motion.part(start, start + BUFFER)
-        own = None if extra is None else extra[start : start + BUFFER]
-        Y = model.regressor(part, buffer[: part.n_samples], extra=own)
-        for j, indices in enumerate(chosen):
-            np.take(Y[:, j], indices, axis=1, out=columns[j][start : start + BUFFER], mode="clip")
-    return columns
 
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

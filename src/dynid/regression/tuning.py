@@ -12,8 +12,9 @@ from dynid.dynamics.regrouping import BaseParameters
 from dynid.recording.recording import Recording
 from dynid.recording.signals import Plan, Samples
 from dynid.regression.least_squares import OLS
-from dynid.regression.problem import compress, triangular
+from dynid.regression.problem import compress
 from dynid.regression.rows import SampleRows, rows_of_segment, visible_columns
+from dynid.regression.triangle import triangular
 
 __all__ = ["ThresholdChoice", "estimated_delay", "velocity_threshold"]
 
