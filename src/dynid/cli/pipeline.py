@@ -17,7 +17,7 @@ from dynid.chain import InertialParameters, Robot, consistency
 from dynid.dynamics import BaseParameters, Drives, TorqueModel
 from dynid.errors import RecordingError
 from dynid.recording import ColumnMap, Conditioning, Plan, Recording, read_column_map, read_recording, stream_recording
-from dynid.regression import Estimate, FitError
+from dynid.regression import Bootstrap, Estimate, FitError
 from dynid.writers import IdentifiedModel
 
 __all__ = [
@@ -143,10 +143,10 @@ def error_json(error: FitError) -> dict[str, object]:
     }
 
 
-def parameters_json(estimate: Estimate) -> list[dict[str, object]]:
-    """Coefficients with standard deviations, in the units of their leading parameters."""
+def parameters_json(estimate: Estimate, resampled: Bootstrap | None = None) -> list[dict[str, object]]:
+    """Coefficients with standard deviations (and intervals), in the units of their leading parameters."""
     base = estimate.base
-    return [
+    entries: list[dict[str, object]] = [
         {
             "label": label,
             "leading": leading,
@@ -167,6 +167,10 @@ def parameters_json(estimate: Estimate) -> list[dict[str, object]]:
             strict=True,
         )
     ]
+    if resampled is not None:
+        for entry, low, high in zip(entries, resampled.lower, resampled.upper, strict=True):
+            entry["interval_95"] = [float(low), float(high)]
+    return entries
 
 
 def links_json(model: IdentifiedModel) -> list[dict[str, object]]:
