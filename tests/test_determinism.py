@@ -25,7 +25,7 @@ commands = {
     "excite": "excite planar2r --out traj.csv --restarts 2 --time-budget 600 --seed 4",
     "identify": "identify panda log.csv --out result --validate log.csv",
     "robust": "identify panda log.csv --out robust --estimator robust",
-    "bootstrap": f"identify panda log.csv --out bootstrap --estimator ols --bootstrap 6 --lowpass 9 --workers {workers}",
+    "bootstrap": f"identify panda log.csv --out draws --estimator ols --bootstrap 6 --lowpass 9 --workers {workers}",
     "retrieve": f"retrieve result/model.json --out full --runs 2 --workers {workers}",
     "validate": "validate result/model.json log.csv",
     "track": "track result/model.json log.csv --until 2",
@@ -42,7 +42,7 @@ TIMED = {"traj.html"}
 def outputs(folder: Path, threads: str, workers: str) -> dict[str, bytes]:
     """Every file of the commands above under so many threads."""
     folder.mkdir()
-    counts = {name: threads for name in ("DYNID_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    counts = dict.fromkeys(("DYNID_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads)
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, workers], cwd=folder, env=os.environ | counts, capture_output=True, text=True
     )

@@ -15,7 +15,7 @@ from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.fit_options import FitOptions
 from dynid.cli.identify_job import IdentifyJob, Outcome
 from dynid.cli.options import JsonFlag, RobotOptions
-from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
+from dynid.cli.pipeline import LogOptions, band_json, error_json, links_json, parameters_json, provenance, with_band
 from dynid.cli.progress import progress
 from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
 from dynid.cli.workers import Workers, WorkersOption
@@ -150,7 +150,7 @@ def identified(job: IdentifyJob, out: Path, step: Callable[[str], None]) -> Outc
         },
     )
     result = identified_model(estimate, regression, samples, origin, choice)
-    train = validate(model, result.parameters, samples, raw=job.raw)
+    train = with_band(validate(model, result.parameters, samples, raw=job.raw), result, samples)
     held_out = [_held_out(path, result, log, samples, job.raw) for path in job.validate_on]
     step("writing")
     content = _content(result, estimate, train, held_out, resampled)
@@ -241,6 +241,7 @@ def identified_model(
             "condition_number": estimate.condition_number,
             "relative_error_percent": estimate.fit.relative_percent,
             "n_rows": estimate.n_rows,
+            "noise": estimate.uncertainty.noise.tolist(),
             "conditioning": list(samples.plan.choices),
             "friction": [] if choice is None else list(choice.reasons),
         },
@@ -251,7 +252,8 @@ def identified_model(
 def _held_out(path: Path, result: IdentifiedModel, log: LogOptions, samples: Samples, raw: bool) -> Validation:
     recording: Recording = LogOptions(columns=log.columns, gains=log.gains).read(path, result.model.robot)
     plan = LogOptions(lowpass=samples.plan.low_pass.cutoff_hz).plan(recording, delay=samples.plan.delay)
-    return validate(result.model, result.parameters, plan.apply(recording), raw=raw)
+    unseen = plan.apply(recording)
+    return with_band(validate(result.model, result.parameters, unseen, raw=raw), result, unseen)
 
 
 def _content(
@@ -276,8 +278,8 @@ def _content(
         "rule": estimate.rule,
         "conditioning": result.results["conditioning"],
         "friction": result.results["friction"],
-        "train": {"log": train.log, **error_json(train.error)},
-        "validation": [{"log": v.log, **error_json(v.error)} for v in held_out],
+        "train": {"log": train.log, **error_json(train.error), **band_json(train)},
+        "validation": [{"log": v.log, **error_json(v.error), **band_json(v)} for v in held_out],
         "parameters": parameters_json(estimate, resampled),
         "full_parameters": _full(result),
         "links": links_json(result),
