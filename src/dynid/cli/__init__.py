@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-# Our threads work on many small factorisations at once; threads inside BLAS would only get in their way.
+# Our threads work on many small factorisations at once; threads inside BLAS would only get in their way, and the last
+# bits of a result would depend on how many there are. DYNID_THREADS sets the number of ours.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")
+    os.environ[_variable] = "1"
 
 from cyclopts import App, CycloptsError  # noqa: E402
 

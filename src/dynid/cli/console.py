@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["complain", "emit_json", "note", "say", "table", "warn"]
+__all__ = ["complain", "emit_json", "kept_warnings", "note", "plain", "say", "table", "warn"]
 
 
 WIDE = 1000
@@ -28,8 +30,26 @@ def note(text: str) -> None:
     Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(text))
 
 
+_kept: ContextVar[list[str] | None] = ContextVar("dynid_warnings", default=None)
+
+
+@contextmanager
+def kept_warnings() -> Iterator[list[str]]:
+    """Collect the warnings of the block in a list instead of showing them: a worker has nobody to tell."""
+    texts: list[str] = []
+    token = _kept.set(texts)
+    try:
+        yield texts
+    finally:
+        _kept.reset(token)
+
+
 def warn(text: str) -> None:
-    """A warning on stderr."""
+    """A warning on stderr, or kept for later."""
+    kept = _kept.get()
+    if kept is not None:
+        kept.append(text)
+        return
     Console(highlight=False, soft_wrap=True, file=sys.stderr).print(Text("warning    ", style="yellow") + Text(text))
 
 
@@ -56,16 +76,17 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Seq
 
 def emit_json(content: Mapping[str, object]) -> None:
     """One JSON object on stdout; what is not finite becomes null."""
-    sys.stdout.write(json.dumps(_plain(content), ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(plain(content), ensure_ascii=False) + "\n")
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """A value as JSON can hold it: arrays as lists, what is not finite as None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     return value

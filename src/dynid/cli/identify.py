@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -12,16 +13,19 @@ from cyclopts import Parameter
 
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.fit_options import FitOptions
+from dynid.cli.identify_job import IdentifyJob, Outcome
 from dynid.cli.options import JsonFlag, RobotOptions
-from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
+from dynid.cli.pipeline import LogOptions, band_json, error_json, links_json, parameters_json, provenance, with_band
 from dynid.cli.progress import progress
 from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
+from dynid.cli.workers import Workers, WorkersOption
 from dynid.disk import write_whole
 from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
-from dynid.errors import DynidError, RecordingError
+from dynid.errors import DynidError, RecordingError, RegressionError
 from dynid.recording import Recording, Samples
 from dynid.regression import (
     OLS,
+    Bootstrap,
     Estimate,
     FitError,
     FrictionChoice,
@@ -35,15 +39,16 @@ from dynid.regression import (
     unexcited,
     velocity_threshold,
 )
+from dynid.regression import bootstrap as bootstrapped
 from dynid.validation import Validation, validate
 from dynid.writers import Comparison, Compressed, IdentifiedModel, identification_report, save_model, write_urdf
 
-__all__ = ["identified_model", "identify"]
+__all__ = ["identified", "identified_model", "identify", "verdict"]
 
 
 def identify(
     robot: str,
-    logs: Annotated[tuple[Path, ...], Parameter(negative="")],
+    logs: Annotated[tuple[Path, ...], Parameter(negative="")] = (),
     /,
     *,
     out: Path,
@@ -51,6 +56,8 @@ def identify(
     raw: Annotated[bool, Parameter(negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
     seed: int = 0,
+    bootstrap: int = 0,
+    workers: WorkersOption = "1",
     fit: FitOptions | None = None,
     log: LogOptions | None = None,
     options: RobotOptions | None = None,
@@ -60,10 +67,12 @@ def identify(
 
     Example: dynid identify panda run1.csv --out result --validate run2.csv
 
+    With a manifest (.toml or .csv with many robots and logs) in place of ROBOT and LOGS, each run gets a folder in OUT.
+
     Parameters
     ----------
     robot
-        Built-in name (panda, wam7, planar2r, spatial2r) or a URDF, MJCF or TOML file.
+        Built-in name (panda, wam7, planar2r, spatial2r) or a URDF, MJCF or TOML file; or a manifest, without logs.
     logs
         One or more logs: CSV (also .gz), NPZ, Parquet, HDF5, MAT, ROS bag or MCAP.
     out
@@ -75,49 +84,85 @@ def identify(
     force
         Go on although the fit is not good enough.
     seed
-        Of the starts of the retrieval estimator; the others draw no random numbers.
+        Of the starts of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
+    bootstrap
+        Fit so many logs resampled in blocks of time, for 95 % intervals beside the standard deviations.
     """
-    fit, log, options = fit or FitOptions(), log or LogOptions(), options or RobotOptions()
+    job = IdentifyJob(
+        robot=robot,
+        logs=logs,
+        validate_on=validate_on,
+        raw=raw,
+        force=force,
+        seed=seed,
+        bootstrap=bootstrap,
+        fit=fit or FitOptions(),
+        log=log or LogOptions(),
+        options=options or RobotOptions(),
+    )
+    helpers = Workers.of(workers)
     if not logs:
-        raise RecordingError("no log given; dynid identify ROBOT LOG --out DIR")
-    loaded = options.load(robot)
-    model = fit.torque_model(loaded)
-    with progress("base parameters") as step:
-        base = base_parameters(model)
-        step("reading and compressing the logs")
-        regression, samples = _regression(model, base, logs, log, fit)
-        choice: FrictionChoice | None = None
-        if needs_search(fit.friction):
-            step("searching friction curves")
-            choice = searched_friction(fit.friction, loaded, fit.drives, regression, samples)
-            model = fit.torque_model(loaded, choice)
-            base = base_parameters(model)
-            regression, samples = _regression(model, base, logs, log, fit)
-        step(f"fitting ({fit.estimator})")
-        estimate = fit.fit(regression, seed)
-        step("predicting")
-        result = identified_model(
-            estimate,
-            regression,
-            samples,
-            provenance(
-                "identify",
-                _inputs(robot, logs, fit),
-                {"seed": seed, "fit": _texts(fit), "log": _texts(log), "robot": _texts(options)},
-            ),
-            choice,
-        )
-        train = validate(model, result.parameters, samples, raw=raw)
-        held_out = [_held_out(path, result, log, samples, raw) for path in validate_on]
-        step("writing")
-        content = _content(result, estimate, train, held_out)
-        files = _write(out, result, estimate, samples, train, held_out, regression, content)
-    content["files"] = files
+        from dynid.cli.campaign import campaign, is_manifest
+
+        if is_manifest(robot):
+            return campaign(Path(robot), job, out, helpers, json=json)
+        raise RecordingError("no log given; dynid identify ROBOT LOG --out DIR, or dynid identify MANIFEST --out DIR")
+    with progress("base parameters") as step, helpers.active():
+        outcome = identified(job, out, step)
     if json:
-        emit_json(content)
+        emit_json(outcome.content)
     else:
-        _show(result, estimate, samples, train, held_out, files)
-    return _verdict(estimate, regression, result, force)
+        _show(outcome)
+    return verdict(outcome, force)
+
+
+def identified(job: IdentifyJob, out: Path, step: Callable[[str], None]) -> Outcome:
+    """Do a whole identification and write its files into `out`; nothing is printed, `step` hears what is being done."""
+    fit, log, logs = job.fit, job.log, job.logs
+    loaded = job.options.load(job.robot)
+    model = fit.torque_model(loaded)
+    base = base_parameters(model)
+    step("reading and compressing the logs")
+    regression, samples = _regression(model, base, logs, log, fit)
+    choice: FrictionChoice | None = None
+    if needs_search(fit.friction):
+        step("searching friction curves")
+        choice = searched_friction(fit.friction, loaded, fit.drives, regression, samples)
+        model = fit.torque_model(loaded, choice)
+        base = base_parameters(model)
+        regression, samples = _regression(model, base, logs, log, fit)
+    step(f"fitting ({fit.estimator})")
+    estimate = fit.fit(regression, job.seed)
+    resampled: Bootstrap | None = None
+    if job.bootstrap:
+        step(f"fitting {job.bootstrap} resampled logs")
+        resampled = _resampled(job, regression)
+    step("predicting")
+    origin = provenance(
+        "identify",
+        _inputs(job.robot, logs, fit),
+        {
+            "seed": job.seed,
+            "bootstrap": job.bootstrap,
+            "fit": _texts(fit),
+            "log": _texts(log),
+            "robot": _texts(job.options),
+        },
+    )
+    result = identified_model(estimate, regression, samples, origin, choice)
+    train = with_band(validate(model, result.parameters, samples, raw=job.raw), result, samples)
+    held_out = [_held_out(path, result, log, samples, job.raw) for path in job.validate_on]
+    step("writing")
+    content = _content(result, estimate, train, held_out, resampled)
+    files = _write(out, result, estimate, samples, train, held_out, regression, content)
+    content["files"] = files
+    return Outcome(model, regression, samples, estimate, result, train, held_out, resampled, content)
+
+
+def _resampled(job: IdentifyJob, regression: Regression) -> Bootstrap:
+    if job.fit.estimator == "robust":
+        raise RegressionError("--bootstrap: robust fitting weighs single rows and cannot be resampled; use wls")
+    return bootstrapped(regression, partial(job.fit.fit, seed=job.seed), n_draws=job.bootstrap, seed=job.seed)
 
 
 def _texts(options: FitOptions | LogOptions | RobotOptions) -> dict[str, object]:
@@ -196,6 +241,7 @@ def identified_model(
             "condition_number": estimate.condition_number,
             "relative_error_percent": estimate.fit.relative_percent,
             "n_rows": estimate.n_rows,
+            "noise": estimate.uncertainty.noise.tolist(),
             "conditioning": list(samples.plan.choices),
             "friction": [] if choice is None else list(choice.reasons),
         },
@@ -206,11 +252,16 @@ def identified_model(
 def _held_out(path: Path, result: IdentifiedModel, log: LogOptions, samples: Samples, raw: bool) -> Validation:
     recording: Recording = LogOptions(columns=log.columns, gains=log.gains).read(path, result.model.robot)
     plan = LogOptions(lowpass=samples.plan.low_pass.cutoff_hz).plan(recording, delay=samples.plan.delay)
-    return validate(result.model, result.parameters, plan.apply(recording), raw=raw)
+    unseen = plan.apply(recording)
+    return with_band(validate(result.model, result.parameters, unseen, raw=raw), result, unseen)
 
 
 def _content(
-    result: IdentifiedModel, estimate: Estimate, train: Validation, held_out: list[Validation]
+    result: IdentifiedModel,
+    estimate: Estimate,
+    train: Validation,
+    held_out: list[Validation],
+    resampled: Bootstrap | None,
 ) -> dict[str, object]:
     return {
         "robot": result.model.robot.name,
@@ -227,9 +278,9 @@ def _content(
         "rule": estimate.rule,
         "conditioning": result.results["conditioning"],
         "friction": result.results["friction"],
-        "train": {"log": train.log, **error_json(train.error)},
-        "validation": [{"log": v.log, **error_json(v.error)} for v in held_out],
-        "parameters": parameters_json(estimate),
+        "train": {"log": train.log, **error_json(train.error), **band_json(train)},
+        "validation": [{"log": v.log, **error_json(v.error), **band_json(v)} for v in held_out],
+        "parameters": parameters_json(estimate, resampled),
         "full_parameters": _full(result),
         "links": links_json(result),
     }
@@ -274,14 +325,8 @@ def _write(
     return files
 
 
-def _show(
-    result: IdentifiedModel,
-    estimate: Estimate,
-    samples: Samples,
-    train: Validation,
-    held_out: list[Validation],
-    files: dict[str, str],
-) -> None:
+def _show(outcome: Outcome) -> None:
+    result, estimate, samples, resampled = outcome.result, outcome.estimate, outcome.samples, outcome.resampled
     model = result.model
     say("robot", f"{model.robot.name}   {model.n_dof} joints, {result.base.n_base} base parameters of {model.n_params}")
     say(
@@ -293,7 +338,7 @@ def _show(
         f"{estimate.estimator}   {estimate.iterations} iteration(s), condition number {estimate.condition_number:.4g}",
     )
     note("")
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (label, f"{value:.4e}", f"{std:.1e}", f"{100 * std / abs(value):.1f} %" if value else "", column.unit, trust)
         for label, value, std, column, trust in zip(
             estimate.base.labels(),
@@ -304,7 +349,12 @@ def _show(
             strict=True,
         )
     ]
-    table(("parameter", "value", "± 1σ", "σ/|v|", "unit", "trust"), rows, numeric=(1, 2, 3))
+    headers: tuple[str, ...] = ("parameter", "value", "± 1σ", "σ/|v|", "unit", "trust")
+    if resampled is not None:
+        headers = (*headers, "95 % of resampled fits")
+        ends = zip(resampled.lower, resampled.upper, strict=True)
+        rows = [(*row, f"{low:.4e} … {high:.4e}") for row, (low, high) in zip(rows, ends, strict=True)]
+    table(headers, rows, numeric=(1, 2, 3))
     say_reasons(result.results["friction"])
     if result.links:
         note("")
@@ -315,7 +365,7 @@ def _show(
         table(("link", "mass / kg", "centre of mass / m"), links, numeric=(1,))
         say("rule", estimate.rule)
     note("")
-    names = [("fit", train), *(("unseen", v) for v in held_out)]
+    names = [("fit", outcome.train), *(("unseen", v) for v in outcome.held_out)]
     errors = [
         (kind, v.log, f"{v.error.relative_percent:.2f}", *(f"{x:.2f}" for x in v.error.relative_percent_joint))
         for kind, v in names
@@ -323,11 +373,14 @@ def _show(
     headers = ("", "log", "error / %", *(f"{name} / %" for name in model.robot.joint_names))
     table(headers, errors, numeric=range(2, len(headers)))
     say("possible", "yes" if result.consistent else "no full parameter set" if not result.links else "NO")
-    for path in files.values():
+    files = outcome.content["files"]
+    for path in files.values() if isinstance(files, dict) else ():
         say("wrote", path)
 
 
-def _verdict(estimate: Estimate, regression: Regression, result: IdentifiedModel, force: bool) -> int:
+def verdict(outcome: Outcome, force: bool) -> int:
+    """Warn of what is weak; the exit code: 0, or 1 for a fit that is not good enough (unless forced)."""
+    estimate, regression, result = outcome.estimate, outcome.regression, outcome.result
     weak = [symbol for symbol, word in zip(estimate.base.leading, estimate.trust, strict=True) if word == "unreliable"]
     if weak:
         warn(f"{len(weak)} of {len(estimate.beta)} coefficients have σ above 30 % of their value: {', '.join(weak)}")

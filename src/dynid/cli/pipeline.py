@@ -16,16 +16,28 @@ from dynid import __version__
 from dynid.chain import InertialParameters, Robot, consistency
 from dynid.dynamics import BaseParameters, Drives, TorqueModel
 from dynid.errors import RecordingError
-from dynid.recording import ColumnMap, Conditioning, Plan, Recording, read_column_map, read_recording, stream_recording
-from dynid.regression import Estimate, FitError
+from dynid.recording import (
+    ColumnMap,
+    Conditioning,
+    Plan,
+    Recording,
+    Samples,
+    read_column_map,
+    read_recording,
+    stream_recording,
+)
+from dynid.regression import Bootstrap, Estimate, FitError
+from dynid.validation import Validation, torque_band
 from dynid.writers import IdentifiedModel
 
 __all__ = [
     "LogOptions",
+    "band_json",
     "error_json",
     "hashed",
     "links_json",
     "parameters_json",
+    "with_band",
     "with_gains",
 ]
 
@@ -143,10 +155,31 @@ def error_json(error: FitError) -> dict[str, object]:
     }
 
 
-def parameters_json(estimate: Estimate) -> list[dict[str, object]]:
-    """Coefficients with standard deviations, in the units of their leading parameters."""
+def with_band(validation: Validation, model: IdentifiedModel, samples: Samples) -> Validation:
+    """A validation of `samples` with its torque band (N·m or N); raw torque has none, for its noise is not known."""
+    if validation.raw:
+        return validation
+    noise = model.results.get("noise")
+    known = np.array(noise, dtype=float) if isinstance(noise, list) and len(noise) == model.model.n_dof else None
+    return replace(validation, band=torque_band(model.model, model.base, model.covariance, samples, known))
+
+
+def band_json(validation: Validation) -> dict[str, object]:
+    """The torque band as scripts read it, by joint: RMS σ of the prediction and noise (N·m or N), share inside."""
+    band = validation.band
+    if band is None:
+        return {}
+    return {
+        "predicted_std": np.sqrt(np.mean(band.std**2, axis=0)),
+        "noise": band.noise,
+        "coverage_95_joint": validation.coverage,
+    }
+
+
+def parameters_json(estimate: Estimate, resampled: Bootstrap | None = None) -> list[dict[str, object]]:
+    """Coefficients with standard deviations (and intervals), in the units of their leading parameters."""
     base = estimate.base
-    return [
+    entries: list[dict[str, object]] = [
         {
             "label": label,
             "leading": leading,
@@ -167,6 +200,10 @@ def parameters_json(estimate: Estimate) -> list[dict[str, object]]:
             strict=True,
         )
     ]
+    if resampled is not None:
+        for entry, low, high in zip(entries, resampled.lower, resampled.upper, strict=True):
+            entry["interval_95"] = [float(low), float(high)]
+    return entries
 
 
 def links_json(model: IdentifiedModel) -> list[dict[str, object]]:

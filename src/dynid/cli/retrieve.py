@@ -16,6 +16,7 @@ from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import links_json, provenance
 from dynid.cli.progress import progress
 from dynid.cli.retrieve_report import CHECK_HEADERS, LINK_HEADERS, check_rows, link_rows, retrieval_report, verdict
+from dynid.cli.workers import Workers, WorkersOption
 from dynid.disk import write_whole
 from dynid.errors import ParameterError
 from dynid.regression import (
@@ -67,7 +68,7 @@ class SearchOptions:
     ] = False
     time_budget: Annotated[float, Parameter(help="Seconds after which the best so far is returned.")] = math.inf
     seed: int = 0
-    workers: Annotated[int, Parameter(help="Processes, −1 for one a core; the result does not depend on it.")] = 1
+    workers: WorkersOption = "1"
 
     def demands(self, robot: Robot) -> RetrievalConstraints:
         """All that is asked (SI): the configuration file, then what the command line adds or replaces."""
@@ -89,7 +90,6 @@ class SearchOptions:
             engine=MultiStart() if self.engine == "multistart" else Annealing(steps=self.steps),
             runs=self.runs,
             seed=self.seed,
-            workers=self.workers,
             time_budget=self.time_budget,
         )
 
@@ -113,14 +113,16 @@ def retrieve(
     search = search or SearchOptions()
     given = load_model(model)
     objective = _objective(given, search)
-    with progress("searching") as step:
+    with progress("searching") as step, Workers.of(search.workers).active():
 
         def told(done: int, of: int, best: float) -> None:
             step(f"searching: {done} of {of} runs, best {best:.6g}")
 
         found = search.retrieval(given.model.robot).solve(given.model, given.base, objective, progress=told)
     inputs = [path for path in (model, search.bounds, search.config) if path is not None]
-    origin = provenance("retrieve", inputs, {name: str(value) for name, value in vars(search).items()})
+    # Who did the work has no part in the result, so it has none in the record of it.
+    asked = {name: str(value) for name, value in vars(search).items() if name != "workers"}
+    origin = provenance("retrieve", inputs, asked)
     result = _identified(given, found, search, origin)
     content = _content(result, found, search)
     code = 0

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.options import JsonFlag
-from dynid.cli.pipeline import LogOptions, error_json, hashed
+from dynid.cli.pipeline import LogOptions, band_json, error_json, hashed, with_band
 from dynid.cli.progress import progress
 from dynid.errors import ModelFileError
 from dynid.validation import Validation
@@ -85,7 +85,8 @@ def _compared(model: IdentifiedModel, path: Path, log: LogOptions, reference: Id
     fitted = reference.cutoff_hz if np.isfinite(reference.cutoff_hz) else None
     cutoff = log.lowpass if log.lowpass is not None else fitted
     plan = LogOptions(lowpass=cutoff).plan(recording)
-    return compare(model.model, model.parameters, plan.apply(recording), raw=raw)
+    samples = plan.apply(recording)
+    return with_band(compare(model.model, model.parameters, samples, raw=raw), model, samples)
 
 
 def _warn_of_training_logs(model: IdentifiedModel, logs: tuple[Path, ...], log: LogOptions) -> None:
@@ -108,7 +109,14 @@ def _content(
 ) -> dict[str, object]:
     def entries(row: list[Validation]) -> list[dict[str, object]]:
         return [
-            {"log": v.log, **error_json(v.error), "r_squared": v.r_squared, "whiteness": v.whiteness, "raw": v.raw}
+            {
+                "log": v.log,
+                **error_json(v.error),
+                "r_squared": v.r_squared,
+                "whiteness": v.whiteness,
+                "raw": v.raw,
+                **band_json(v),
+            }
             for v in row
         ]
 
@@ -145,5 +153,8 @@ def _show(model: IdentifiedModel, paths: list[Path], results: list[list[Validati
         for v in row
     ]
     table(("model", "log", *(f"RMSE {name}" for name in names)), rmse, numeric=range(2, len(names) + 2))
+    inside = np.array([v.coverage for row in results for v in row])
+    if np.any(np.isfinite(inside)):
+        say("band", f"{100.0 * np.nanmean(inside):.1f} % of the measured torques are inside their 95 % prediction band")
     colour = max(float(np.nanmax(np.abs(v.whiteness))) for row in results for v in row)
     say("residual", f"largest correlation of neighbouring residuals {colour:.2f} (0 white, 1 a missing effect)")

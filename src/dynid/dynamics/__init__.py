@@ -12,6 +12,7 @@ from dynid.dynamics.regrouping import BaseParameters, base_parameters
 from dynid.dynamics.terms import JointModel, OnJoints, Shape, ShapedModel, Term
 
 MODULES = (
+    "threads",
     "motion",
     "kernels",
     "uncached",

@@ -13,7 +13,6 @@ Spatial vectors are (linear, angular) in link axes about the link origin, as in 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, no_type_check
@@ -23,6 +22,7 @@ from numba import njit
 
 from dynid.arrays import Array, readonly, skew
 from dynid.chain.robot import BASE, Joint, Robot
+from dynid.dynamics.threads import n_threads
 
 __all__ = ["LANES", "ChainArrays", "chain_arrays", "fill_regressor", "in_chunks", "newton_euler", "on_free_base"]
 
@@ -112,7 +112,7 @@ def on_free_base(chain: ChainArrays) -> ChainArrays:
 def in_chunks(work: Callable[[int, int], Any], n_samples: int, *, chunk: int = CHUNK) -> None:
     """Run ``work(start, stop)`` over all samples on a pool of threads; `work` must release the interpreter lock."""
     starts = range(0, n_samples, chunk)
-    workers = min(os.cpu_count() or 1, len(starts))
+    workers = min(n_threads(), len(starts))
     if workers <= 1:
         for start in starts:
             work(start, min(start + chunk, n_samples))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from scipy.optimize import minimize
 from dynid.arrays import Array, Float
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters, base_parameters
+from dynid.dynamics.threads import n_threads
 from dynid.errors import ExcitationError
 from dynid.excitation.assembly import assemble, check_static, safe_pose
 from dynid.excitation.criteria import ConditionNumber, Criterion, ExcitationReport, assess
@@ -213,7 +213,7 @@ def design_excitation(
     wanted = ConditionNumber() if criterion is None else criterion
     objective = Objective(model, chosen, Gauge(family, kept), wanted, paths, anchor, _n_samples(family, model))
     search = _Search(objective, restarts, max_iterations, began + time_budget, progress, began)
-    interrupted = _searched(search, seed, workers or os.cpu_count() or 1)
+    interrupted = _searched(search, seed, workers or n_threads())
     if search.best is None:
         raise KeyboardInterrupt
     coefficients, centre = objective.coefficients(search.best[2], gauge=Gauge(family, kept, density=_TIGHT))

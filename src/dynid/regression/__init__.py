@@ -1,5 +1,6 @@
 """Parameters from measurements: rows, triangular factors, and the estimators that use them."""
 
+from dynid.regression.bootstrap import Bootstrap, bootstrap
 from dynid.regression.constraints import Bounds, Constraints, read_bounds
 from dynid.regression.demands import RetrievalConstraints, Symmetry, Tie, UserFunction, UserFunctionError
 from dynid.regression.drive_gains import DriveGains, identify_gains
@@ -34,6 +35,7 @@ MODULES = (
     "triangle",
     "problem",
     "estimate",
+    "bootstrap",
     "least_squares",
     "tuning",
     "constraints",
@@ -70,6 +72,7 @@ __all__ = [
     "OLS",
     "WLS",
     "Annealing",
+    "Bootstrap",
     "Bounds",
     "ConstraintCheck",
     "Constraints",
@@ -116,6 +119,7 @@ __all__ = [
     "Union",
     "UserFunction",
     "UserFunctionError",
+    "bootstrap",
     "choose_friction",
     "compile_demands",
     "compress",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,6 +14,7 @@ from dynid.arrays import Array, Float, Int
 from dynid.dynamics.chosen import chosen_columns
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
+from dynid.dynamics.threads import n_threads
 from dynid.recording.signals import Plan, Samples, Segment
 
 __all__ = ["HeldRows", "JointRows", "ParallelRows", "RowSource", "SampleRows", "rows_of_segment", "visible_columns"]
@@ -165,7 +165,7 @@ def rows_of_segment(
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Results of `work` in the order of `items`, on a pool of threads with a bounded number under way."""
-    workers = max(1, os.cpu_count() or 1)
+    workers = n_threads()
     if workers == 1:
         yield from map(work, items)
         return

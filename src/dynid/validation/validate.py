@@ -11,6 +11,7 @@ from dynid.dynamics.motion import Motion
 from dynid.dynamics.regressor import TorqueModel
 from dynid.recording.signals import Samples
 from dynid.regression.estimate import FitError
+from dynid.validation.band import TorqueBand
 
 __all__ = ["Contributions", "Validation", "contributions", "validate"]
 
@@ -29,6 +30,8 @@ class Validation:
     """N·m or N, low-passed unless raw."""
     raw: bool
     """Whether the measured torque is the unfiltered one."""
+    band: TorqueBand | None = None
+    """How far the predicted torque may be off (N·m or N), where the covariance of the coefficients is known."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -50,6 +53,12 @@ class Validation:
         spread = np.sum((self.measured - self.measured.mean(axis=0)) ** 2, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(spread > 0.0, 1.0 - np.sum(self.residual**2, axis=0) / spread, np.nan)
+
+    @property
+    def coverage(self) -> Float[Array, " n_dof"]:
+        """Share of each joint's measured torque inside the 95 % prediction band, as a fraction; nan without a band."""
+        unknown = np.full(len(self.joint_names), np.nan)
+        return unknown if self.band is None else self.band.coverage(self.residual)
 
     @property
     def whiteness(self) -> Float[Array, " n_dof"]:

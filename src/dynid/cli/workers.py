@@ -1,0 +1,94 @@
+"""``--workers``: processes on this machine, or a dask cluster by the address of its scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from dynid.errors import ConfigError
+
+__all__ = ["Workers", "WorkersOption"]
+
+WorkersOption = Annotated[
+    str, Parameter(help="Processes (−1: one a core), or the address of a dask scheduler; results do not depend on it.")
+]
+CONNECT_SECONDS = 10.0
+"""How long a scheduler may take to answer, s."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work: this process, several processes, or a dask cluster."""
+
+    count: int = 1
+    """Processes; −1 for one a core, or for all that a cluster has."""
+    address: str = ""
+    """Of the dask scheduler, as tcp://127.0.0.1:8786; empty for this machine."""
+
+    @classmethod
+    def of(cls, text: str) -> Workers:
+        """From what was typed.
+
+        Raises:
+            ConfigError: neither a number of processes nor an address.
+        """
+        if "://" in text:
+            return cls(-1, text)
+        try:
+            count = int(text.replace("−", "-"))
+        except ValueError as error:
+            raise ConfigError(
+                f"--workers {text}: write a number of processes, or the address of a dask scheduler "
+                "as tcp://127.0.0.1:8786"
+            ) from error
+        if count < -1 or count == 0:
+            raise ConfigError(f"--workers {text}: give at least 1, or −1 for one a core")
+        return cls(count)
+
+    @property
+    def alone(self) -> bool:
+        """Whether all is done in this very process."""
+        return self.count == 1 and not self.address
+
+    @property
+    def threads(self) -> int | None:
+        """Threads each of several processes on one machine should use; None for as many as it likes."""
+        from dynid.dynamics.threads import n_threads
+
+        if self.address:
+            return 1
+        return None if self.count == 1 else 1 if self.count < 0 else max(1, n_threads() // self.count)
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Inside the block joblib hands its work to these workers.
+
+        Raises:
+            ConfigError: dask is not installed, or no scheduler answers.
+        """
+        from joblib import parallel_config
+
+        if not self.address:
+            with parallel_config(backend="loky", n_jobs=self.count):
+                yield
+            return
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise ConfigError(
+                f"--workers {self.address}: dask is not installed; pip install 'dynid[cluster]', or give a number of "
+                "processes"
+            ) from error
+        try:
+            connect: Callable[..., Any] = Client
+            client = connect(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"--workers {self.address}: no dask scheduler answers there ({error}); start one with: dask scheduler"
+            ) from error
+        with client, parallel_config(backend="dask", n_jobs=-1, client=client):
+            yield

@@ -1,0 +1,44 @@
+"""How many threads work at once: decided here, for every pool; what they find never depends on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from dynid.errors import ConfigError
+
+__all__ = ["VARIABLE", "n_threads", "with_threads"]
+
+VARIABLE = "DYNID_THREADS"
+"""The environment variable that sets the number of threads."""
+_asked: ContextVar[int | None] = ContextVar("dynid_threads", default=None)
+
+
+def n_threads() -> int:
+    """What `with_threads` or ``DYNID_THREADS`` asks for, else one for each processor that this process may use.
+
+    Raises:
+        ConfigError: ``DYNID_THREADS`` is not a whole number of at least 1.
+    """
+    asked = _asked.get()
+    if asked is not None:
+        return asked
+    text = os.environ.get(VARIABLE, "")
+    if not text:
+        usable = getattr(os, "sched_getaffinity", None)
+        return max(1, len(usable(0)) if usable is not None else os.cpu_count() or 1)
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"{VARIABLE} is {text!r}: give a whole number of at least 1, or leave it unset")
+    return int(text)
+
+
+@contextmanager
+def with_threads(count: int) -> Iterator[None]:
+    """At most `count` threads for what the block calls; for processes that share a machine with others."""
+    token = _asked.set(max(1, count))
+    try:
+        yield
+    finally:
+        _asked.reset(token)
