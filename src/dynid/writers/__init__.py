@@ -1,16 +1,32 @@
 """What leaves the program: reports, model files and exports."""
 
+from dynid.writers.c_header import write_c_header
+from dynid.writers.exports import Exported
 from dynid.writers.identification import Comparison, identification_report
 from dynid.writers.model_file import Compressed, IdentifiedModel, load_model, save_model
 from dynid.writers.report import Figure, Report, Section, Table
 from dynid.writers.urdf import write_urdf
 
-MODULES = ("model_file", "urdf", "report", "charts", "identification")
+MODULES = (
+    "model_file",
+    "exports",
+    "joint_terms",
+    "urdf",
+    "c_code",
+    "c_dynamics",
+    "c_friction",
+    "c_check",
+    "c_header",
+    "report",
+    "charts",
+    "identification",
+)
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
     "Comparison",
     "Compressed",
+    "Exported",
     "Figure",
     "IdentifiedModel",
     "Report",
@@ -19,5 +35,6 @@ __all__ = [
     "identification_report",
     "load_model",
     "save_model",
+    "write_c_header",
     "write_urdf",
 ]
