@@ -3,6 +3,7 @@
 from dynid.writers.c_header import write_c_header
 from dynid.writers.exports import Exported
 from dynid.writers.identification import Comparison, identification_report
+from dynid.writers.mjcf import write_mjcf
 from dynid.writers.model_file import Compressed, IdentifiedModel, load_model, save_model
 from dynid.writers.report import Figure, Report, Section, Table
 from dynid.writers.urdf import write_urdf
@@ -11,10 +12,14 @@ MODULES = (
     "model_file",
     "exports",
     "joint_terms",
+    "in_place",
     "urdf",
+    "mjcf_check",
+    "mjcf",
     "c_code",
     "c_dynamics",
     "c_friction",
+    "c_blocks",
     "c_check",
     "c_header",
     "report",
@@ -36,5 +41,6 @@ __all__ = [
     "load_model",
     "save_model",
     "write_c_header",
+    "write_mjcf",
     "write_urdf",
 ]

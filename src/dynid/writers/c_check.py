@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,9 @@ class CompiledCheck:
     notices: tuple[str, ...] = ()
 
 
-def check_header(text: str, prefix: str, model: TorqueModel, theta: Float[Array, " n_params"], path: Path) -> CompiledCheck:
+def check_header(
+    text: str, prefix: str, model: TorqueModel, theta: Float[Array, " n_params"], path: Path
+) -> CompiledCheck:
     """Compare everything a header computes (SI) with dynid's own numbers.
 
     Raises:
@@ -87,7 +89,7 @@ def expected(model: TorqueModel, theta: Float[Array, " n_params"], motion: Motio
 
 def _shapes(model: TorqueModel) -> dict[str, tuple[int, ...]]:
     n = model.n_dof
-    return {name: (n,) for name in QUANTITIES} | {"mass_matrix": (n, n), "regressor": (n, model.n_params)}
+    return dict.fromkeys(QUANTITIES, (n,)) | {"mass_matrix": (n, n), "regressor": (n, model.n_params)}
 
 
 def _arguments(model: TorqueModel, name: str, state: str) -> str:
@@ -176,8 +178,7 @@ def run_header(text: str, prefix: str, model: TorqueModel, motion: Motion, compi
         raise ExportError(f"the compiled C header failed with exit code {done.returncode}")
     parts = np.split(numbers.reshape(motion.n_samples, -1), np.cumsum(sizes)[:-1], axis=1)
     return {
-        name: part.reshape(motion.n_samples, *shape)
-        for (name, shape), part in zip(shapes.items(), parts, strict=True)
+        name: part.reshape(motion.n_samples, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)
     }
 
 
@@ -228,7 +229,7 @@ def _tables(text: str, prefix: str) -> dict[str, object]:
 
 
 def _value(node: ast.expr, known: Mapping[str, object], prefix: str) -> Float[Array, "..."]:
-    functions = {
+    functions: dict[str, Callable[[Array], Array]] = {
         "cos": np.cos, "sin": np.sin, "tanh": np.tanh, "exp": np.exp, "fabs": np.abs,
         f"{prefix}_sign": np.sign,
         f"{prefix}_ahead": lambda x: np.maximum(x, 0.0),

@@ -1,4 +1,4 @@
-"""Arithmetic on numbers that are not known yet, written down as C: zeros vanish, constants fold, nothing is done twice."""
+"""Arithmetic on numbers not yet known, written down as C: zeros vanish, constants fold, nothing is done twice."""
 
 from __future__ import annotations
 
@@ -81,13 +81,10 @@ class Code:
         collected: dict[tuple[str, ...], float] = {}
         for product in products:
             factor = 1.0
-            atoms = []
             for scalar in product:
                 factor *= scalar.factor
-                if scalar.atom is not None:
-                    atoms.append(scalar.atom)
             if factor:
-                key = tuple(sorted(atoms))
+                key = tuple(sorted(scalar.atom for scalar in product if scalar.atom is not None))
                 collected[key] = collected.get(key, 0.0) + factor
         terms = [(atoms, factor) for atoms, factor in collected.items() if factor]
         if not terms:

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import BASE, Robot
 from dynid.dynamics.kernels import ChainArrays, chain_arrays
 from dynid.writers.c_code import ONE, ZERO, Code, Scalar, Triple, constant, cross, dot
@@ -207,13 +204,9 @@ class _State:
         a, o, d = self.origin(code), self.w, self.d
         lever = cross(a, w)
         u = _triple([code.sum(*products) for products in cross(w, o)])
-        moments = [
-            code.sum(*dot(v, tuple(row[k] for row in rates)), *lever[k])
-            for k in range(3)
-        ]
+        moments = [code.sum(*dot(v, tuple(row[k] for row in rates)), *lever[k]) for k in range(3)]
         pairs = [
-            code.sum((w[r], d[c]), (u[r], o[c]), *([] if r == c else [(w[c], d[r]), (u[c], o[r])]))
-            for r, c in _PLACE
+            code.sum((w[r], d[c]), (u[r], o[c]), *([] if r == c else [(w[c], d[r]), (u[c], o[r])])) for r, c in _PLACE
         ]
         return [code.sum(*dot(v, a)), *moments, *pairs]
 

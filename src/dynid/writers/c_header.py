@@ -12,10 +12,10 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.disk import write_whole
-from dynid.dynamics.motion import Motion
 from dynid.dynamics.presliding import Presliding
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.terms import OnJoints
+from dynid.writers.c_blocks import forward_block, limits_block, memory_block, self_test_block
 from dynid.writers.c_check import CompiledCheck, check_header
 from dynid.writers.c_code import ZERO, Code, Scalar, c_comment, c_name, literal
 from dynid.writers.c_dynamics import ChainCode
@@ -33,9 +33,7 @@ WIDTH = 118
 _UNITS = str.maketrans({"·": "*", "²": "^2", "³": "^3"})
 
 
-def write_c_header(
-    model: IdentifiedModel, path: Path, *, prefix: str | None = None, force: bool = False
-) -> Exported:
+def write_c_header(model: IdentifiedModel, path: Path, *, prefix: str | None = None, force: bool = False) -> Exported:
     """Write a C99 header (SI), after what it computes has been compared with dynid's own numbers.
 
     It is compiled and run where there is a C compiler; elsewhere its statements are evaluated one by one.
@@ -50,7 +48,9 @@ def write_c_header(
         ExportError: no possible parameters, or numbers that differ; nothing was written.
     """
     notices = refuse_impossible(model, path, force=force)
-    source = HeaderSource(model.model, model.parameters, c_name(prefix or model.model.robot.name), _story(model, notices))
+    source = HeaderSource(
+        model.model, model.parameters, c_name(prefix or model.model.robot.name), _story(model, notices)
+    )
     text = source.text()
     checked: CompiledCheck = check_header(text, source.prefix, model.model, model.parameters, path)
     write_whole(path, text)
@@ -103,13 +103,16 @@ class HeaderSource:
 
     def _values(self) -> dict[int, Scalar]:
         return {
-            k: Scalar(1.0, f"{self.prefix}_theta[{k}]") if value else ZERO for k, value in enumerate(self.theta.tolist())
+            k: Scalar(1.0, f"{self.prefix}_theta[{k}]") if value else ZERO
+            for k, value in enumerate(self.theta.tolist())
         }
 
     @cached_property
     def _chain(self) -> ChainCode:
         values = self._values()
-        return ChainCode(self.model.robot, {(i, k): values[10 * i + k] for i in range(self.model.n_dof) for k in range(10)})
+        return ChainCode(
+            self.model.robot, {(i, k): values[10 * i + k] for i in range(self.model.n_dof) for k in range(10)}
+        )
 
     def _load(self, code: Code) -> list[Scalar]:
         """Rigid torque that gears feel; empty where no friction depends on it."""
@@ -134,8 +137,14 @@ class HeaderSource:
         if self.lengths[0]:
             parts.insert(2, self._memory())
         if load_reference(self.model) is None:
-            parts.append(self._forward())
-        parts += [self._self_test(), f"#endif /* {self.macro}_DYNAMICS_H */\n"]
+            parts.append(forward_block(self.prefix, remembers=bool(self._state)))
+        motion = export_motion(self.model, N_SELF_TEST)
+        tau = self.model.torque(motion, self.theta)
+        states = np.concatenate([motion.q, motion.dq, motion.ddq, tau], axis=1)
+        parts += [
+            self_test_block(self.prefix, states, remembers=bool(self._state)),
+            f"#endif /* {self.macro}_DYNAMICS_H */\n",
+        ]
         return "\n".join(parts)
 
     def _opening(self) -> str:
@@ -171,59 +180,21 @@ class HeaderSource:
         for name, unit in units.items():
             values = ", ".join(literal(float(getattr(joint.limits, name))) for joint in robot.joints)
             text += f"static const double {self.prefix}_limit_{name}[{self.macro}_N_DOF] = {{{values}}}; /* {unit} */\n"
-        return text
+        return text + "\n" + limits_block(self.prefix)
 
     def _memory(self) -> str:
-        n_states, presliding = self.lengths
+        presliding = self.lengths[1]
         assert presliding is not None
-        n_dof = self.model.n_dof
-        rows = [[float(row[i] if len(row) > 1 else row[0]) for row in presliding.shape] for i in range(n_dof)]
-        lengths = ", ".join("{" + ", ".join(map(literal, row)) + "}" for row in rows)
+        rows = [[row[i] if len(row) > 1 else row[0] for row in presliding.shape] for i in range(self.model.n_dof)]
         code = Code()
         for i, value in enumerate(motor_values(code, self.model.robot, "q")):
             code.put(f"at[{i}]", value)
-        body = "\n    ".join(code.lines())
-        p, n = self.prefix, f"{self.macro}_N_DOF"
-        return f"""/* Memory of presliding friction: reset it once, update it with every position, in order. */
-typedef struct {{
-    double q[{n}];
-    double z[{n}][{n_states}];
-    int started;
-}} {p}_state;
-
-static const double {p}_length[{n}][{n_states}] = {{{lengths}}}; /* rad or m */
-
-static inline void {p}_state_reset({p}_state *state)
-{{
-    int i, k;
-    for (i = 0; i < {n}; ++i) {{
-        state->q[i] = 0.0;
-        for (k = 0; k < {n_states}; ++k) state->z[i][k] = 0.0;
-    }}
-    state->started = 0;
-}}
-
-static inline void {p}_state_update({p}_state *state, const double q[{n}])
-{{
-    int i, k;
-    double at[{n}];
-    {body}
-    for (i = 0; i < {n}; ++i) {{
-        const double moved = state->started ? at[i] - state->q[i] : 0.0;
-        const double side = moved > 0.0 ? 1.0 : -1.0;
-        state->q[i] = at[i];
-        for (k = 0; k < {n_states}; ++k) {{
-            const double left = exp(-fabs(moved)/{p}_length[i][k]);
-            state->z[i][k] = side + (state->z[i][k] - side)*left;
-        }}
-    }}
-    state->started = 1;
-}}
-"""
+        return memory_block(self.prefix, rows, list(code.lines()))
 
     def _helpers(self) -> str:
         return "\n".join(
-            f"static inline double {self.prefix}_{name}(double x)\n{{\n    {body}\n}}\n" for name, body in HELPERS.items()
+            f"static inline double {self.prefix}_{name}(double x)\n{{\n    {body}\n}}\n"
+            for name, body in HELPERS.items()
         )
 
     def _functions(self) -> list[str]:
@@ -232,11 +203,18 @@ static inline void {p}_state_update({p}_state *state, const double q[{n}])
         motion, tau = [q, dq, ddq], f"double tau[{n}]"
         state = self._state
         return [
-            self._function("inverse_dynamics", [*motion, *state, tau], self._inverse, "Torque of a motion, friction included."),
+            self._function(
+                "inverse_dynamics", [*motion, *state, tau], self._inverse, "Torque of a motion, friction included."
+            ),
             self._function("rigid", [*motion, tau], self._rigid, "Torque of the links alone: no friction, no rotors."),
             self._function("gravity", [q, tau], self._gravity, "Torque that holds the links still."),
             self._function("coriolis", [q, dq, tau], self._coriolis, "Centrifugal and Coriolis torque C(q, dq) dq."),
-            self._function("friction", [*motion, *state, tau], self._friction, "Friction torque; opposes no motion of its own."),
+            self._function(
+                "friction",
+                [*motion, *state, tau],
+                self._friction,
+                "Friction torque alone, as a part of inverse dynamics: positive where dq is.",
+            ),
             self._function("mass_matrix", [q, f"double M[{n}][{n}]"], self._mass, "M(q), rotors included; symmetric."),
             self._function(
                 "regressor",
@@ -254,7 +232,11 @@ static inline void {p}_state_update({p}_state *state, const double q[{n}])
         names = [re.sub(r"\[.*", "", argument).split()[-1].lstrip("*") for argument in arguments]
         idle = [arg for arg in names if not re.search(rf"\b{arg}(\[|->)", body)]
         body = "".join(f"    (void){arg};\n" for arg in idle) + body
-        head = f"static inline void {self.prefix}_{name}({', '.join(arguments)})"
+        start = f"static inline void {self.prefix}_{name}("
+        space = f",\n{' ' * len(start)}"
+        head = f"{start}{', '.join(arguments)})"
+        if len(head) > WIDTH:
+            head = f"{start}{space.join(arguments)})"
         return f"/* {doc} */\n{head}\n{{\n{body}\n}}\n"
 
     def _inverse(self, code: Code) -> None:
@@ -304,91 +286,10 @@ static inline void {p}_state_update({p}_state *state, const double q[{n}])
                     value = code.sum((Scalar(float(C[motor, j])), column))
                 code.put(f"Y[{j}][{k}]", value)
 
-    def _forward(self) -> str:
-        p, n = self.prefix, f"{self.macro}_N_DOF"
-        state = ", ".join(["", *self._state])
-        passed = ", state" if self._state else ""
-        return f"""/* Accelerations that torques cause, friction included; 0 when done, 1 where M is not positive definite. */
-static inline int {p}_forward_dynamics(const double q[{n}], const double dq[{n}], const double tau[{n}]{state},
-                                       double ddq[{n}])
-{{
-    double M[{n}][{n}], still[{n}];
-    int i, j, k;
-    for (i = 0; i < {n}; ++i) still[i] = 0.0;
-    {p}_mass_matrix(q, M);
-    {p}_inverse_dynamics(q, dq, still{passed}, ddq);
-    for (i = 0; i < {n}; ++i) ddq[i] = tau[i] - ddq[i];
-    for (j = 0; j < {n}; ++j) {{
-        for (k = 0; k < j; ++k) M[j][j] -= M[j][k]*M[j][k];
-        if (!(M[j][j] > 0.0)) return 1;
-        M[j][j] = sqrt(M[j][j]);
-        for (i = j + 1; i < {n}; ++i) {{
-            for (k = 0; k < j; ++k) M[i][j] -= M[i][k]*M[j][k];
-            M[i][j] /= M[j][j];
-        }}
-    }}
-    for (i = 0; i < {n}; ++i) {{
-        for (k = 0; k < i; ++k) ddq[i] -= M[i][k]*ddq[k];
-        ddq[i] /= M[i][i];
-    }}
-    for (i = {n} - 1; i >= 0; --i) {{
-        for (k = i + 1; k < {n}; ++k) ddq[i] -= M[k][i]*ddq[k];
-        ddq[i] /= M[i][i];
-    }}
-    return 0;
-}}
-"""
-
-    def _self_test(self) -> str:
-        motion: Motion = export_motion(self.model, N_SELF_TEST)
-        tau = self.model.torque(motion, self.theta)
-        rows = [np.concatenate(parts) for parts in zip(motion.q, motion.dq, motion.ddq, tau, strict=True)]
-        table = ",\n".join("        {" + ",\n         ".join(_wrapped(row.tolist())) + "}" for row in rows)
-        p, n = self.prefix, f"{self.macro}_N_DOF"
-        declared = f"    {p}_state state;\n" if self._state else ""
-        reset = f"    {p}_state_reset(&state);\n" if self._state else ""
-        update = f"        {p}_state_update(&state, row);\n" if self._state else ""
-        passed = ", &state" if self._state else ""
-        return f"""/* Largest error of inverse dynamics over the largest torque, on states with known answers; about 1e-15. */
-static inline double {p}_self_test(void)
-{{
-    /* q, dq, ddq, tau */
-    static const double states[{N_SELF_TEST}][4*{n}] = {{
-{table}
-    }};
-    double tau[{n}], error = 0.0, size = 1e-300;
-    int i, k;
-{declared}{reset}    for (k = 0; k < {N_SELF_TEST}; ++k) {{
-        const double *row = states[k];
-{update}        {p}_inverse_dynamics(row, row + {n}, row + 2*{n}{passed}, tau);
-        for (i = 0; i < {n}; ++i) {{
-            error = fmax(error, fabs(tau[i] - row[3*{n} + i]));
-            size = fmax(size, fabs(row[3*{n} + i]));
-        }}
-    }}
-    return error/size;
-}}
-
-#ifdef {self.macro}_SELF_TEST
-#include <stdio.h>
-int main(void)
-{{
-    const double error = {p}_self_test();
-    printf("largest relative error %.3g\\n", error);
-    return error < 1e-9 ? 0 : 1;
-}}
-#endif
-"""
-
 
 def _put(code: Code, values: Sequence[Scalar]) -> None:
     for j, value in enumerate(values):
         code.put(f"tau[{j}]", value)
-
-
-def _wrapped(values: Sequence[float], per_line: int = 5) -> list[str]:
-    words = list(map(literal, values))
-    return [", ".join(words[k : k + per_line]) for k in range(0, len(words), per_line)]
 
 
 def _folded(statement: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,7 @@ def full_links(model: IdentifiedModel, path: Path) -> Float[Array, "n_links 10"]
     for name, pi in zip(model.model.robot.link_names, links, strict=True):
         if pi[0] == 0.0 and np.any(pi[1:4]):
             raise ExportError(
-                f"{path}: not written, {name} has no mass but a first moment, which mass and centre of mass cannot say; "
+                f"{path}: not written, {name} has no mass but a first moment, so it has no centre of mass; "
                 "identify with --estimator feasible"
             )
     return links
@@ -100,6 +101,12 @@ def relative_error(mine: Float[Array, "..."], theirs: Float[Array, "..."]) -> fl
     if not np.all(np.isfinite(theirs)):
         return float("inf")
     return float(np.max(np.abs(mine - theirs), initial=0.0) / max(float(np.max(np.abs(mine), initial=0.0)), 1e-300))
+
+
+def xml_comment(text: str) -> str:
+    """Text for the inside of an XML comment, on one line, without the double hyphen that would end it."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return f" {re.sub('-(?=-)', '- ', printable)} "
 
 
 def demand_agreement(path: Path, errors: Sequence[tuple[str, float]]) -> float:

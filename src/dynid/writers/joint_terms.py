@@ -50,7 +50,7 @@ class JointTerm:
 
 
 def joint_terms(model: TorqueModel, theta: ArrayLike) -> tuple[JointTerm, ...]:
-    """Every term that acts on a joint with its value in θ (SI), joint by joint; those a joint does not have are left out."""
+    """Every term that acts on a joint, with its value in θ (SI), joint by joint."""
     values = np.asarray(theta, dtype=float)
     found: list[JointTerm] = []
     for joint in range(model.n_dof):
@@ -63,9 +63,7 @@ def joint_terms(model: TorqueModel, theta: ArrayLike) -> tuple[JointTerm, ...]:
             for order, term in enumerate(inner.terms):
                 if not isinstance(wrapped, OnJoints) or wrapped.joints[joint]:
                     unit = term.unit(model.robot.joints[joint].type)
-                    found.append(
-                        JointTerm(joint, inner, order, term.name, unit, float(values[column]), column, shape)
-                    )
+                    found.append(JointTerm(joint, inner, order, term.name, unit, float(values[column]), column, shape))
                 column += 1
     return tuple(found)
 
