@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["complain", "emit_json", "note", "say", "table", "warn"]
+__all__ = ["complain", "emit_json", "json_text", "note", "say", "table", "warn"]
 
 
 WIDE = 1000
@@ -56,7 +56,12 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Seq
 
 def emit_json(content: Mapping[str, object]) -> None:
     """One JSON object on stdout; what is not finite becomes null."""
-    sys.stdout.write(json.dumps(_plain(content), ensure_ascii=False) + "\n")
+    sys.stdout.write(json_text(content))
+
+
+def json_text(content: Mapping[str, object]) -> str:
+    """One JSON object on one line; what is not finite becomes null."""
+    return json.dumps(_plain(content), ensure_ascii=False) + "\n"
 
 
 def _plain(value: object) -> object:

@@ -11,6 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dynid.cli.console import emit_json, note, say, table, warn
+from dynid.cli.exporting import urdf_content, warn_of_urdf, write_urdf_like_its_origin
 from dynid.cli.fit_options import FitOptions
 from dynid.cli.options import JsonFlag, RobotOptions
 from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
@@ -36,7 +37,7 @@ from dynid.regression import (
     velocity_threshold,
 )
 from dynid.validation import Validation, validate
-from dynid.writers import Comparison, Compressed, IdentifiedModel, identification_report, save_model, write_urdf
+from dynid.writers import Comparison, Compressed, IdentifiedModel, identification_report, save_model
 
 __all__ = ["identified_model", "identify"]
 
@@ -113,6 +114,7 @@ def identify(
         content = _content(result, estimate, train, held_out)
         files = _write(out, result, estimate, samples, train, held_out, regression, content)
     content["files"] = files
+    warn_of_urdf(content)
     if json:
         emit_json(content)
     else:
@@ -122,7 +124,10 @@ def identify(
 
 def _texts(options: FitOptions | LogOptions | RobotOptions) -> dict[str, object]:
     plain = (int, float, str, bool, type(None))
-    return {key: value if isinstance(value, plain) else str(value) for key, value in asdict(options).items()}
+    return {
+        key: value if isinstance(value, plain) else list(value) if key == "lock" else str(value)
+        for key, value in asdict(options).items()
+    }
 
 
 def _inputs(robot: str, logs: tuple[Path, ...], fit: FitOptions) -> list[Path]:
@@ -269,8 +274,9 @@ def _write(
     content["compared"] = [{"name": c.name, "relative_error_percent": c.relative_percent} for c in comparisons]
     files = {"model": str(out / "model.json"), "report": str(out / "report.html"), "run": str(out / "run.json")}
     if result.consistent:
-        write_urdf(result, out / "robot.urdf")
-        files["urdf"] = str(out / "robot.urdf")
+        done, how = write_urdf_like_its_origin(result, out / "robot.urdf")
+        files["urdf"] = str(done.path)
+        content["urdf"] = urdf_content(done, how)
     return files
 
 

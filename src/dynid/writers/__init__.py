@@ -3,9 +3,11 @@
 from dynid.writers.c_header import write_c_header
 from dynid.writers.exports import Exported
 from dynid.writers.identification import Comparison, identification_report
+from dynid.writers.load_settings import Load, read_load, write_load_settings
 from dynid.writers.mjcf import write_mjcf
 from dynid.writers.model_file import Compressed, IdentifiedModel, load_model, save_model
 from dynid.writers.report import Figure, Report, Section, Table
+from dynid.writers.tables import TableRow, parameter_rows, write_table
 from dynid.writers.urdf import write_urdf
 
 MODULES = (
@@ -16,6 +18,8 @@ MODULES = (
     "urdf",
     "mjcf_check",
     "mjcf",
+    "tables",
+    "load_settings",
     "c_code",
     "c_dynamics",
     "c_friction",
@@ -34,13 +38,19 @@ __all__ = [
     "Exported",
     "Figure",
     "IdentifiedModel",
+    "Load",
     "Report",
     "Section",
     "Table",
+    "TableRow",
     "identification_report",
     "load_model",
+    "parameter_rows",
+    "read_load",
     "save_model",
     "write_c_header",
+    "write_load_settings",
     "write_mjcf",
+    "write_table",
     "write_urdf",
 ]
