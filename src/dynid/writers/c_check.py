@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,8 +60,18 @@ def check_header(
         theirs = {name: evaluate(text, prefix, name, model, motion) for name in QUANTITIES}
         by = "evaluated statement by statement"
         notices = ("no C compiler here (cc, gcc, clang): the header was evaluated by dynid but never compiled",)
-    errors = [(name.replace("_", " "), relative_error(mine[name], theirs[name])) for name in QUANTITIES]
+    errors = differences(mine, theirs)
     return CompiledCheck(demand_agreement(path, errors), motion.n_samples, by, notices)
+
+
+def differences(mine: Values, theirs: Values) -> list[tuple[str, float]]:
+    """The relative error of each quantity, dimensionless; parts of the torque count against the whole."""
+    whole = float(np.max(np.abs(mine["inverse_dynamics"])))
+    scales = dict.fromkeys(("rigid", "gravity", "coriolis", "friction"), whole)
+    return [
+        (name.replace("_", " "), relative_error(mine[name], values, scales.get(name, 0.0)))
+        for name, values in theirs.items()
+    ]
 
 
 def expected(model: TorqueModel, theta: Float[Array, " n_params"], motion: Motion) -> Values:
@@ -87,9 +97,10 @@ def expected(model: TorqueModel, theta: Float[Array, " n_params"], motion: Motio
     }
 
 
-def _shapes(model: TorqueModel) -> dict[str, tuple[int, ...]]:
+def _shapes(model: TorqueModel, names: Sequence[str] = QUANTITIES) -> dict[str, tuple[int, ...]]:
     n = model.n_dof
-    return dict.fromkeys(QUANTITIES, (n,)) | {"mass_matrix": (n, n), "regressor": (n, model.n_params)}
+    large = {"mass_matrix": (n, n), "regressor": (n, model.n_params)}
+    return {name: large.get(name, (n,)) for name in names}
 
 
 def _arguments(model: TorqueModel, name: str, state: str) -> str:
@@ -125,13 +136,13 @@ def _compiled(compiler: str, folder: Path, program: str) -> str:
     return "" if done.returncode == 0 else done.stderr.decode("utf-8", "replace") or "failed"
 
 
-def harness(prefix: str, model: TorqueModel) -> str:
-    """A C program that reads states (SI) on stdin and prints every quantity of each."""
+def harness(prefix: str, model: TorqueModel, names: Sequence[str] = QUANTITIES) -> str:
+    """A C program that reads states (SI) on stdin and prints the named quantities of each."""
     n = f"{prefix.upper()}_N_DOF"
     state = f"    {prefix}_state state;\n    {prefix}_state_reset(&state);\n" if model.has_memory else ""
     update = f"        {prefix}_state_update(&state, q);\n" if model.has_memory else ""
     calls = ""
-    for name, shape in _shapes(model).items():
+    for name, shape in _shapes(model, names).items():
         target = {"mass_matrix": "M", "regressor": "Y"}.get(name, "tau")
         calls += f"        {prefix}_{name}({_arguments(model, name, '&state')}, {target});\n"
         index = "[i]" if len(shape) == 1 else "[i][k]"
@@ -139,11 +150,11 @@ def harness(prefix: str, model: TorqueModel) -> str:
         calls += f'        for (i = 0; i < {n}; ++i) {inner}printf("%.17g ", {target}{index});\n'
     return f"""#include <stdio.h>
 #include "header.h"
-static double M[{n}][{n}], Y[{n}][{prefix.upper()}_N_PARAMS];
 int main(void)
 {{
-    double q[{n}], dq[{n}], ddq[{n}], tau[{n}];
+    static double q[{n}], dq[{n}], ddq[{n}], tau[{n}], M[{n}][{n}], Y[{n}][{prefix.upper()}_N_PARAMS];
     int i, k = 0;
+    (void)tau, (void)M, (void)Y;
 {state}    for (;;) {{
         for (i = 0; i < {n}; ++i) if (scanf("%lf", &q[i]) != 1) return k < 0;
         for (i = 0; i < {n}; ++i) if (scanf("%lf", &dq[i]) != 1) return 1;
@@ -153,7 +164,9 @@ int main(void)
 """
 
 
-def run_header(text: str, prefix: str, model: TorqueModel, motion: Motion, compiler: str) -> Values:
+def run_header(
+    text: str, prefix: str, model: TorqueModel, motion: Motion, compiler: str, names: Sequence[str] = QUANTITIES
+) -> Values:
     """What the compiled header computes (SI), by the names of its functions.
 
     Raises:
@@ -163,7 +176,7 @@ def run_header(text: str, prefix: str, model: TorqueModel, motion: Motion, compi
     given = "\n".join(" ".join(map(repr, row)) for row in states.tolist()).encode()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "header.h").write_text(text, encoding="ascii")
-        complaint = _compiled(compiler, Path(folder), harness(prefix, model))
+        complaint = _compiled(compiler, Path(folder), harness(prefix, model, names))
         if complaint:
             raise ExportError(f"the C header does not compile: {complaint.strip()[:500]}")
         try:
@@ -171,9 +184,9 @@ def run_header(text: str, prefix: str, model: TorqueModel, motion: Motion, compi
             done = subprocess.run([program], input=given, capture_output=True, timeout=TIMEOUT, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise ExportError(f"the compiled C header cannot be run: {error}") from error
-    shapes = _shapes(model)
+    shapes = _shapes(model, names)
     sizes = [int(np.prod(shape)) for shape in shapes.values()]
-    numbers = np.array(done.stdout.split(), dtype=float)
+    numbers = np.fromstring(done.stdout.decode("ascii"), sep=" ")
     if done.returncode or numbers.size != motion.n_samples * sum(sizes):
         raise ExportError(f"the compiled C header failed with exit code {done.returncode}")
     parts = np.split(numbers.reshape(motion.n_samples, -1), np.cumsum(sizes)[:-1], axis=1)
@@ -228,7 +241,7 @@ def _tables(text: str, prefix: str) -> dict[str, object]:
     return tables
 
 
-def _value(node: ast.expr, known: Mapping[str, object], prefix: str) -> Float[Array, "..."]:
+def _value(node: ast.expr, known: Mapping[str, object], prefix: str) -> Array:
     functions: dict[str, Callable[[Array], Array]] = {
         "cos": np.cos, "sin": np.sin, "tanh": np.tanh, "exp": np.exp, "fabs": np.abs,
         f"{prefix}_sign": np.sign,
@@ -242,18 +255,18 @@ def _value(node: ast.expr, known: Mapping[str, object], prefix: str) -> Float[Ar
         case ast.Name(id=name) if name in known:
             return np.asarray(known[name])
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand, known, prefix)
+            return np.asarray(-_value(operand, known, prefix))
         case ast.Subscript(value=inner, slice=ast.Constant(value=int() as index)):
-            return _value(inner, known, prefix)[index]
+            return np.asarray(_value(inner, known, prefix)[index])
         case ast.Call(func=ast.Name(id=name), args=[argument]) if name in functions:
             return np.asarray(functions[name](_value(argument, known, prefix)))
         case ast.BinOp(left=left, op=operation, right=right):
             a, b = _value(left, known, prefix), _value(right, known, prefix)
             match operation:
                 case ast.Add():
-                    return a + b
+                    return np.asarray(a + b)
                 case ast.Sub():
-                    return a - b
+                    return np.asarray(a - b)
                 case ast.Mult():
-                    return a * b
+                    return np.asarray(a * b)
     raise ExportError(f"the C header holds an expression that cannot be checked: {ast.unparse(node)[:80]}")

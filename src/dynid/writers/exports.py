@@ -96,11 +96,18 @@ def export_motion(model: TorqueModel, n_states: int = N_STATES) -> Motion:
     return Motion(np.arange(n_states, dtype=float), start.q + np.cumsum(steps, axis=0), dq, ddq)
 
 
-def relative_error(mine: Float[Array, "..."], theirs: Float[Array, "..."]) -> float:
-    """Largest difference over the largest value, dimensionless; infinite where theirs is not finite."""
+def relative_error(mine: Float[Array, "..."], theirs: Float[Array, "..."], scale: float = 0.0) -> float:
+    """Largest difference over the largest value, dimensionless; infinite where theirs is not finite.
+
+    Args:
+        mine: what it should be.
+        theirs: what was read back.
+        scale: what the difference is relative to where no value is as large, in their unit.
+    """
     if not np.all(np.isfinite(theirs)):
         return float("inf")
-    return float(np.max(np.abs(mine - theirs), initial=0.0) / max(float(np.max(np.abs(mine), initial=0.0)), 1e-300))
+    largest = max(float(np.max(np.abs(mine), initial=0.0)), scale, 1e-300)
+    return float(np.max(np.abs(mine - theirs), initial=0.0)) / largest
 
 
 def xml_comment(text: str) -> str:

@@ -113,6 +113,11 @@ def template_of(document: Document, robot: Robot, lock: Mapping[str, float]) -> 
     tree = read_bodies(document)
     moving = [body.joint.name for body in tree.bodies if body.joint is not None and body.moves]
     try:
+        if not set(robot.joint_names) <= set(moving):
+            raise ExportError(
+                f"{document.source}: its joints are {', '.join(moving)}, those of the model "
+                f"{', '.join(robot.joint_names)}; this is another robot"
+            )
         held = frozen_joints(tree, lock)
         extra = [name for name in moving if name not in robot.joint_names and name not in held]
         if extra:
@@ -126,7 +131,7 @@ def template_of(document: Document, robot: Robot, lock: Mapping[str, float]) -> 
         raise ExportError(f"{document.source}: cannot be edited in place: {error}") from error
     if found.joint_names != robot.joint_names:
         raise ExportError(
-            f"{document.source}: its joints are {', '.join(found.joint_names)}, those of the model "
+            f"{document.source}: its joints are in another order than those of the model, "
             f"{', '.join(robot.joint_names)}; this is another robot"
         )
     for mine, theirs in zip(robot.joints, found.joints, strict=True):
