@@ -114,7 +114,15 @@ _HOMES = {
         "read_bounds",
     ),
     "dynid.validation": ("Validation", "validate"),
-    "dynid.writers": ("IdentifiedModel", "load_model", "save_model", "write_urdf"),
+    "dynid.writers": (
+        "IdentifiedModel",
+        "load_model",
+        "save_model",
+        "write_c_header",
+        "write_mjcf",
+        "write_table",
+        "write_urdf",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

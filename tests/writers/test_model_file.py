@@ -84,7 +84,7 @@ def test_a_model_without_links_is_not_exported(tmp_path, rng):
         covariance=model.covariance,
         theta=theta,
     )
-    with pytest.raises(ExportError, match="physically impossible: link1, link2"):
+    with pytest.raises(ExportError, match=r"physically impossible: link1 .*, link2 "):
         write_urdf(impossible, tmp_path / "robot.urdf")
     assert list(tmp_path.iterdir()) == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,17 @@ from dynid.chain.robot import BASE, Joint, Link, Robot
 from dynid.chain.urdf import read_urdf_bodies
 from dynid.errors import RobotError
 
-__all__ = ["InertialsPolicy", "read_bodies", "read_mjcf", "read_robot_file", "read_urdf"]
+__all__ = [
+    "Carried",
+    "InertialsPolicy",
+    "assembled",
+    "carried_bodies",
+    "frozen_joints",
+    "read_bodies",
+    "read_mjcf",
+    "read_robot_file",
+    "read_urdf",
+]
 
 InertialsPolicy = Literal["check", "ignore", "keep"]
 """What to do with the inertias of a file: refuse impossible ones, drop all, or keep whatever is finite."""
@@ -46,21 +57,21 @@ def read_robot_file(
         RobotFileError: the file cannot be used; the message names file, line, element and remedy.
         UnknownJoint: a joint to lock that does not exist.
     """
-    return _assembled(read_bodies(Path(path)), inertials, lock or {})
+    return assembled(read_bodies(Path(path)), inertials, lock or {})
 
 
 def read_urdf(
     path: str | Path, *, inertials: InertialsPolicy = "check", lock: Mapping[str, float] | None = None
 ) -> Robot:
     """The robot of a URDF file (SI); arguments and errors as `read_robot_file`."""
-    return _assembled(_bodies_of(read_markup(Path(path)), ("robot",)), inertials, lock or {})
+    return assembled(_bodies_of(read_markup(Path(path)), ("robot",)), inertials, lock or {})
 
 
 def read_mjcf(
     path: str | Path, *, inertials: InertialsPolicy = "check", lock: Mapping[str, float] | None = None
 ) -> Robot:
     """The robot of an MJCF file (SI, gravity of its `<option>`); arguments and errors as `read_robot_file`."""
-    return _assembled(_bodies_of(read_markup(Path(path)), ("mujoco",)), inertials, lock or {})
+    return assembled(_bodies_of(read_markup(Path(path)), ("mujoco",)), inertials, lock or {})
 
 
 def read_bodies(source: Path | Document) -> BodyTree:
@@ -77,8 +88,49 @@ def _bodies_of(document: Document, roots: tuple[str, ...]) -> BodyTree:
     return read_urdf_bodies(document) if tag == "robot" else read_mjcf_bodies(document)
 
 
-def _assembled(tree: BodyTree, inertials: InertialsPolicy, lock: Mapping[str, float]) -> Robot:
-    frozen = _with_followers(tree, lock)
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """The bodies that one joint moves as one, each with its frame's place in the frame of the first."""
+
+    joint: str
+    bodies: tuple[tuple[Body, Transform], ...]
+
+
+def carried_bodies(tree: BodyTree, lock: Mapping[str, float]) -> tuple[Carried, ...]:
+    """What every joint that is not fixed, locked (rad or m) or a follower of such carries, in the order of joints."""
+    frozen = frozen_joints(tree, lock)
+    place: dict[str, tuple[int, Transform]] = {}
+    groups: list[tuple[str, list[tuple[Body, Transform]]]] = []
+    for body in tree.bodies:
+        if body.joint is None or body.parent is None:
+            place[body.name] = (BASE, np.eye(4))
+            continue
+        if body.moves and body.joint.name not in frozen:
+            place[body.name] = (len(groups), np.eye(4))
+            groups.append((body.joint.name, [(body, np.eye(4))]))
+            continue
+        carrier, T_carrier_parent = place[body.parent]
+        T = T_carrier_parent @ body.joint.T_parent_joint
+        if body.moves:
+            held = Joint(
+                body.joint.name,
+                "prismatic" if body.joint.kind == "prismatic" else "revolute",
+                BASE,
+                T,
+                body.joint.axis,
+                Link(body.name),
+                body.joint.T_joint_body,
+            )
+            T = held.T_parent_link(frozen[body.joint.name])
+        place[body.name] = (carrier, T)
+        if carrier != BASE:
+            groups[carrier][1].append((body, T))
+    return tuple(Carried(joint, tuple(bodies)) for joint, bodies in groups)
+
+
+def assembled(tree: BodyTree, inertials: InertialsPolicy, lock: Mapping[str, float]) -> Robot:
+    """The robot of a body tree (SI), fixed and locked links lumped; arguments and errors as `read_robot_file`."""
+    frozen = frozen_joints(tree, lock)
     carried: dict[str, tuple[int, Transform]] = {}
     moving: list[tuple[Body, BodyJoint, int, Transform]] = []
     groups: list[list[tuple[Body, Transform]]] = []
@@ -142,8 +194,8 @@ def _check_inertial(tree: BodyTree, body: Body) -> None:
         raise tree.fault(body, f"{problem}; {_ADVICE.format(source=tree.source)}")
 
 
-def _with_followers(tree: BodyTree, lock: Mapping[str, float]) -> dict[str, float]:
-    """The joints to freeze, completed by those that mimic them.
+def frozen_joints(tree: BodyTree, lock: Mapping[str, float]) -> dict[str, float]:
+    """The joints to freeze (rad or m), completed by those that mimic them.
 
     Raises:
         RobotFileError: a joint mimics one that moves; the message says which to lock.

@@ -22,6 +22,7 @@ __all__ = [
     "Element",
     "InsertChild",
     "NewElement",
+    "RemoveAttribute",
     "SetAttribute",
     "edited",
     "parse_markup",
@@ -227,6 +228,14 @@ class SetAttribute:
 
 
 @dataclass(frozen=True, eq=False)
+class RemoveAttribute:
+    """An attribute to delete, with the white space before it; nothing where it is not in the file."""
+
+    element: Element
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
 class NewElement:
     """An element to write: its tag, attributes in order, and children."""
 
@@ -243,7 +252,7 @@ class InsertChild:
     child: NewElement
 
 
-Edit = SetAttribute | InsertChild
+Edit = SetAttribute | RemoveAttribute | InsertChild
 
 
 @dataclass(frozen=True)
@@ -253,6 +262,8 @@ class _StartTag:
     name_end: int
     values: Mapping[str, tuple[int, int]]
     """Attribute name to its value, quotes included."""
+    spans: Mapping[str, tuple[int, int]]
+    """Attribute name to all of it, with the white space before."""
     attributes_end: int
     close: int
     """Of the `>` or `/>`."""
@@ -270,7 +281,7 @@ def edited(document: Document, edits: Iterable[Edit]) -> bytes:
     New children take the indentation and line ends of their surroundings.
 
     Raises:
-        ParameterError: the same attribute is set twice.
+        ParameterError: the same attribute is set or removed twice.
     """
     pieces: list[tuple[int, int, bytes]] = []
     children: dict[Element, list[NewElement]] = {}
@@ -282,7 +293,11 @@ def edited(document: Document, edits: Iterable[Edit]) -> bytes:
         if (edit.element, edit.name) in done:
             raise ParameterError(f"{document.describe(edit.element)}: attribute {edit.name!r} set twice")
         done.add((edit.element, edit.name))
-        pieces.append(_attribute_piece(document, edit))
+        if isinstance(edit, SetAttribute):
+            pieces.append(_attribute_piece(document, edit))
+        else:
+            tag = _scan(document.data, document.offset(edit.element))
+            pieces += [(*tag.spans[edit.name], b"")] if edit.name in tag.spans else []
     pieces += [_children_piece(document, parent, new) for parent, new in children.items()]
     result = bytearray()
     position = 0
@@ -298,12 +313,14 @@ def _scan(data: bytes, offset: int) -> _StartTag:
     assert name is not None, "the XML parser found a start tag here"
     position = name.end()
     values: dict[str, tuple[int, int]] = {}
+    spans: dict[str, tuple[int, int]] = {}
     while attribute := _ATTRIBUTE.match(data, position):
-        values[attribute.group(1).decode("latin-1")] = attribute.span(2)
+        name_text = attribute.group(1).decode("latin-1")
+        values[name_text], spans[name_text] = attribute.span(2), attribute.span()
         position = attribute.end()
     close = _TAG_END.match(data, position)
     assert close is not None, "the XML parser accepted this start tag"
-    return _StartTag(name.end(), values, position, close.end() - 1 - len(close.group(1)), bool(close.group(1)))
+    return _StartTag(name.end(), values, spans, position, close.end() - 1 - len(close.group(1)), bool(close.group(1)))
 
 
 def _attribute_piece(document: Document, edit: SetAttribute) -> tuple[int, int, bytes]:

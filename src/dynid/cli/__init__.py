@@ -38,6 +38,7 @@ COMMANDS = {
     "friction": "Friction refitted alone, on the residual of a model whose links are known.",
     "payload": "The load carried in a log; or drive gains, from a load of known mass.",
     "track": "Parameters, loads and contacts while the robot moves, replayed or live.",
+    "export": "URDF, MJCF, C header, tables and load settings, each checked before it appears.",
     "validate": "Predicted against measured torque, per joint; several models side by side.",
 }
 """Command names, in the order of the work, with what each does."""

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["complain", "emit_json", "kept_warnings", "note", "plain", "say", "table", "warn"]
+__all__ = ["complain", "emit_json", "json_text", "kept_warnings", "note", "plain", "say", "table", "warn"]
 
 
 WIDE = 1000
@@ -76,7 +76,12 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Seq
 
 def emit_json(content: Mapping[str, object]) -> None:
     """One JSON object on stdout; what is not finite becomes null."""
-    sys.stdout.write(json.dumps(plain(content), ensure_ascii=False) + "\n")
+    sys.stdout.write(json_text(content))
+
+
+def json_text(content: Mapping[str, object]) -> str:
+    """One JSON object on one line; what is not finite becomes null."""
+    return json.dumps(plain(content), ensure_ascii=False) + "\n"
 
 
 def plain(value: object) -> object:

@@ -17,7 +17,7 @@ from dynid.arrays import Array, Float
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.excite_options import Kind, LimitOptions, SearchOptions, ShapeOptions
-from dynid.cli.options import JsonFlag, RobotOptions, _locked
+from dynid.cli.options import JsonFlag, RobotOptions, locked_joint
 from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.errors import ExcitationError
 from dynid.excitation import (
@@ -106,7 +106,7 @@ def excite(
     base = base_parameters(model)
     basis, repeats = shape.basis(rate)
     limits = keep.motion(loaded)
-    paths = keep.paths(loaded, limits, dict(_locked(item) for item in reading.lock))
+    paths = keep.paths(loaded, limits, dict(locked_joint(item) for item in reading.lock))
     if shape.kind in ("reverse-poses", "gravity-poses"):
         return _posed(loaded, limits, paths, shape, search.seed, out, as_json=json)
     check_noise(search.noise_std, loaded.n_dof)

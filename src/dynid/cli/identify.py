@@ -12,6 +12,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dynid.cli.console import emit_json, note, say, table, warn
+from dynid.cli.exporting import urdf_content, warn_of_urdf, write_urdf_like_its_origin
 from dynid.cli.fit_options import FitOptions
 from dynid.cli.identify_job import IdentifyJob, Outcome
 from dynid.cli.options import JsonFlag, RobotOptions
@@ -41,7 +42,7 @@ from dynid.regression import (
 )
 from dynid.regression import bootstrap as bootstrapped
 from dynid.validation import Validation, validate
-from dynid.writers import Comparison, Compressed, IdentifiedModel, identification_report, save_model, write_urdf
+from dynid.writers import Comparison, Compressed, IdentifiedModel, identification_report, save_model
 
 __all__ = ["identified", "identified_model", "identify", "verdict"]
 
@@ -109,6 +110,7 @@ def identify(
         raise RecordingError("no log given; dynid identify ROBOT LOG --out DIR, or dynid identify MANIFEST --out DIR")
     with progress("base parameters") as step, helpers.active():
         outcome = identified(job, out, step)
+    warn_of_urdf(outcome.content)
     if json:
         emit_json(outcome.content)
     else:
@@ -167,7 +169,10 @@ def _resampled(job: IdentifyJob, regression: Regression) -> Bootstrap:
 
 def _texts(options: FitOptions | LogOptions | RobotOptions) -> dict[str, object]:
     plain = (int, float, str, bool, type(None))
-    return {key: value if isinstance(value, plain) else str(value) for key, value in asdict(options).items()}
+    return {
+        key: value if isinstance(value, plain) else list(value) if key == "lock" else str(value)
+        for key, value in asdict(options).items()
+    }
 
 
 def _inputs(robot: str, logs: tuple[Path, ...], fit: FitOptions) -> list[Path]:
@@ -320,8 +325,9 @@ def _write(
     content["compared"] = [{"name": c.name, "relative_error_percent": c.relative_percent} for c in comparisons]
     files = {"model": str(out / "model.json"), "report": str(out / "report.html"), "run": str(out / "run.json")}
     if result.consistent:
-        write_urdf(result, out / "robot.urdf")
-        files["urdf"] = str(out / "robot.urdf")
+        done, how = write_urdf_like_its_origin(result, out / "robot.urdf")
+        files["urdf"] = str(done.path)
+        content["urdf"] = urdf_content(done, how)
     return files
 
 

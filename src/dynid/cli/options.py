@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from dynid.chain import Robot, load_robot
 from dynid.errors import RobotError
 
-__all__ = ["JsonFlag", "RobotOptions"]
+__all__ = ["JsonFlag", "RobotOptions", "locked_joint"]
 
 JsonFlag = Annotated[bool, Parameter(name="--json", negative="", help="One JSON object on stdout, for scripts.")]
 
@@ -39,14 +39,15 @@ class RobotOptions:
         """The robot of a built-in name or a file, as these options say."""
         return load_robot(
             robot,
-            lock=dict(_locked(item) for item in self.lock),
+            lock=dict(locked_joint(item) for item in self.lock),
             gravity=self.gravity,
             mounting=self.mount,
             inertials="ignore" if self.ignore_inertials else "check",
         )
 
 
-def _locked(item: str) -> tuple[str, float]:
+def locked_joint(item: str) -> tuple[str, float]:
+    """Name and position (rad or m) of JOINT or JOINT=VALUE."""
     name, _, value = item.partition("=")
     try:
         return name, float(value) if value else 0.0

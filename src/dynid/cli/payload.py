@@ -9,10 +9,11 @@ import numpy as np
 
 from dynid.arrays import Transform
 from dynid.chain.robot import rotation_rpy, transform
-from dynid.cli.console import emit_json, note, say, table, warn
+from dynid.cli.console import emit_json, json_text, note, say, table, warn
 from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import LogOptions, error_json
 from dynid.cli.progress import progress
+from dynid.disk import write_whole
 from dynid.dynamics import RotorInertia
 from dynid.errors import RecordingError
 from dynid.recording import Conditioning, Samples, read_recording
@@ -28,7 +29,8 @@ def payload(
     /,
     *,
     unloaded: Path | None = None,
-    flange: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    flange: tuple[float, float, float, float, float, float] | None = None,
+    out: Path | None = None,
     known_mass: float | None = None,
     friction: str = "auto",
     options: LogOptions | None = None,
@@ -51,6 +53,8 @@ def payload(
         A log without it.
     flange
         Flange frame in the last link's frame: x y z in m, roll pitch yaw in rad.
+    out
+        Write the load as JSON, for dynid export --to franka or ur.
     known_mass
         Mass of the load in kg; finds drive gains from currents with and without it.
     friction
@@ -60,7 +64,8 @@ def payload(
     known = load_model(model)
     if known_mass is not None:
         return _gains(known, log, unloaded, known_mass, friction, options, json)
-    T_link_flange = transform(rotation_rpy(*flange[3:]), flange[:3])
+    T_link_flange = np.eye(4) if flange is None else transform(rotation_rpy(*flange[3:]), flange[:3])
+    frame = known.model.robot.link_names[-1] if flange is None else "flange"
     with progress("reading") as step:
         loaded = _conditioned(log, known, options)
         empty = [] if unloaded is None else [_conditioned(unloaded, known, options)]
@@ -73,10 +78,16 @@ def payload(
             known=None if empty else KnownArm(known.beta, known.covariance),
             T_link_flange=T_link_flange,
         )
+    content = _content(known, found, log, frame, T_link_flange)
+    if out is not None:
+        write_whole(out, json_text(content))
+        content["files"] = {"payload": str(out)}
     if json:
-        emit_json(_content(known, found, log))
+        emit_json(content)
     else:
         _show(known, found, log, T_link_flange)
+        if out is not None:
+            say("wrote", str(out))
     if found.status is not Status.CONVERGED:
         warn(found.status.value)
         return 1
@@ -141,7 +152,9 @@ def _gains_content(known: IdentifiedModel, found: DriveGains) -> dict[str, objec
     }
 
 
-def _content(known: IdentifiedModel, found: Payload, log: Path) -> dict[str, object]:
+def _content(
+    known: IdentifiedModel, found: Payload, log: Path, frame: str, T_link_frame: Transform
+) -> dict[str, object]:
     return {
         "robot": known.model.robot.name,
         "n_dof": known.model.n_dof,
@@ -156,6 +169,7 @@ def _content(known: IdentifiedModel, found: Payload, log: Path) -> dict[str, obj
             "mass": found.mass,
             "com": found.com,
             "inertia_com": found.inertia_com,
+            "frame": {"name": frame, "T_link_frame": T_link_frame},
             "std": {"mass": found.mass_std, "com": found.com_std, "inertia_com": found.inertia_com_std},
         },
     }

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say, table, warn
+from dynid.cli.exporting import urdf_content, warn_of_urdf, write_urdf_like_its_origin
 from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import links_json, provenance
 from dynid.cli.progress import progress
@@ -31,7 +32,7 @@ from dynid.regression import (
     read_bounds,
     read_retrieval,
 )
-from dynid.writers import IdentifiedModel, load_model, save_model, write_urdf
+from dynid.writers import IdentifiedModel, load_model, save_model
 
 __all__ = ["retrieve"]
 
@@ -237,7 +238,8 @@ def _write(out: Path, given: IdentifiedModel, result: IdentifiedModel, found: Re
     write_whole(files["run"], json_format.dumps(dict(result.provenance), indent=1, default=str) + "\n")
     if result.consistent:
         files["urdf"] = out / "robot.urdf"
-        write_urdf(result, files["urdf"])
+        done, how = write_urdf_like_its_origin(result, files["urdf"])
+        warn_of_urdf({"urdf": urdf_content(done, how)})
     return {name: str(path) for name, path in files.items()}
 
 

@@ -1,12 +1,37 @@
 """What leaves the program: reports, model files and exports."""
 
+from dynid.writers.c_header import write_c_header
 from dynid.writers.campaign_page import CampaignPage, CampaignRow, campaign_page
+from dynid.writers.exports import Exported
 from dynid.writers.identification import Comparison, identification_report
+from dynid.writers.load_settings import Load, read_load, write_load_settings
+from dynid.writers.mjcf import write_mjcf
 from dynid.writers.model_file import Compressed, IdentifiedModel, load_model, save_model
 from dynid.writers.report import Figure, Report, Section, Table
+from dynid.writers.tables import TableRow, parameter_rows, write_table
 from dynid.writers.urdf import write_urdf
 
-MODULES = ("model_file", "urdf", "report", "charts", "identification", "campaign_page")
+MODULES = (
+    "model_file",
+    "exports",
+    "joint_terms",
+    "in_place",
+    "urdf",
+    "mjcf_check",
+    "mjcf",
+    "tables",
+    "load_settings",
+    "c_code",
+    "c_dynamics",
+    "c_friction",
+    "c_blocks",
+    "c_check",
+    "c_header",
+    "report",
+    "charts",
+    "identification",
+    "campaign_page",
+)
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
@@ -14,14 +39,23 @@ __all__ = [
     "CampaignRow",
     "Comparison",
     "Compressed",
+    "Exported",
     "Figure",
     "IdentifiedModel",
+    "Load",
     "Report",
     "Section",
     "Table",
+    "TableRow",
     "campaign_page",
     "identification_report",
     "load_model",
+    "parameter_rows",
+    "read_load",
     "save_model",
+    "write_c_header",
+    "write_load_settings",
+    "write_mjcf",
+    "write_table",
     "write_urdf",
 ]

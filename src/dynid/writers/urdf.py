@@ -1,73 +1,194 @@
-"""A fresh URDF of an identified robot; it must re-predict the torque it came from, or it is not written."""
+"""An identified robot as URDF, fresh or into its own file; it must re-predict the torque it came from."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from lxml import etree
 
 from dynid.arrays import Array, Float, Matrix3, Transform, Vector3
-from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.robot import BASE, Joint, Robot
+from dynid.chain.markup import Edit, Element, InsertChild, NewElement, SetAttribute, edited
+from dynid.chain.robot import BASE, STANDARD_GRAVITY, Joint, Robot
+from dynid.chain.urdf import URDF_TENSOR
 from dynid.disk import write_whole
-from dynid.dynamics.motion import Motion, random_motion
+from dynid.dynamics.motion import Motion
 from dynid.dynamics.regressor import TorqueModel
 from dynid.errors import ExportError
+from dynid.writers.exports import (
+    IMPOSSIBLE,
+    Exported,
+    demand_agreement,
+    export_motion,
+    full_links,
+    refuse_impossible,
+    relative_error,
+    xml_comment,
+)
+from dynid.writers.in_place import Share, Template, read_template
+from dynid.writers.joint_terms import PassiveTerms, passive_terms
 from dynid.writers.model_file import IdentifiedModel
 
 __all__ = ["urdf_text", "write_urdf"]
 
-N_STATES = 50
-TOLERANCE = 1e-8
-"""Largest torque difference over the largest torque, dimensionless."""
 UNLIMITED = 1e6
 """Written where URDF demands a limit and the robot has none; rad, m, per s, N·m or N."""
+LEVEL = 0.02
+"""m/s² by which gravity may differ from straight down before a reader of the URDF is told."""
 
 
-def write_urdf(model: IdentifiedModel, path: Path) -> None:
-    """Write the links of an identified model (SI) as URDF, after Pinocchio has read it back and agreed on the torque.
+def write_urdf(
+    model: IdentifiedModel,
+    path: Path,
+    *,
+    template: Path | None = None,
+    lock: Mapping[str, float] | None = None,
+    force: bool = False,
+) -> Exported:
+    """Write an identified model (SI) as URDF, after Pinocchio has read it back and agreed on the torque.
+
+    Args:
+        model: what to write.
+        path: the file.
+        template: a URDF of the same robot; only its inertias, damping and friction change, every other byte stays.
+        lock: positions (rad or m) of joints that move in the template but not in the model.
+        force: write parameters that are not physically possible, and say so in the file.
 
     Raises:
-        ExportError: no full or no possible parameter set, or the file would not re-predict the torque.
+        ExportError: no full or no possible parameters, another robot's template, or a torque that differs.
     """
-    if not model.links:
-        raise ExportError(f"{path}: the estimator {model.estimator} gives no link parameters; use --estimator feasible")
-    impossible = [
-        name
-        for name, link in zip(model.model.robot.link_names, model.links, strict=True)
-        if not consistency(link).holds
-    ]
-    if impossible:
-        raise ExportError(f"{path}: not written, physically impossible: {', '.join(impossible)}")
-    terms = _terms(model)
-    text = urdf_text(model.model.robot, model.links, terms)
-    error = _prediction_error(text, model.model.robot, model.links)
-    if not error <= TOLERANCE:
-        raise ExportError(f"{path}: not written, the file would predict torques that are off by {error:.1e}")
-    write_whole(path, text)
+    notices = refuse_impossible(model, path, force=force)
+    robot = model.model.robot
+    links = tuple(InertialParameters(row) for row in full_links(model, path))
+    passive = passive_terms(model.model, model.parameters, rotors=False, file="URDF")
+    left_out = (*passive.left_out, *_unsaid(robot))
+    warning = xml_comment(f"{IMPOSSIBLE}: {'; '.join(notices)}") if notices else ""
+    held: Mapping[str, float] = {}
+    if template is None:
+        friction = {
+            name: (float(passive.damping[j]), float(passive.friction[j])) for j, name in enumerate(robot.joint_names)
+        }
+        story = [f"identified by dynid {model.provenance.get('dynid', '')}, estimator {model.estimator}", *left_out]
+        comments = [*([warning] if warning else []), *map(xml_comment, story)]
+        text = _document(lambda: urdf_text(robot, links, friction, comments=comments), path)
+        data = text.encode()
+    else:
+        found = read_template(template, robot, lock or {}, ("robot",))
+        shares, told = found.shares(links)
+        data = edited(found.document, [*_inertial_edits(shares), *_joint_edits(found, passive)])
+        if warning:
+            data = data.rstrip() + f"\n<!--{warning}-->\n".encode("ascii", "xmlcharrefreplace")
+        text = data.decode(found.document.encoding)
+        notices = (*notices, *told)
+        held = found.held
+    motion = export_motion(TorqueModel(robot))
+    mine = TorqueModel(robot).torque(motion, model.parameters[: 10 * robot.n_dof]) + passive.torque(motion)
+    error = demand_agreement(path, [("torque", relative_error(mine, _read_back(text, robot, motion, held, path)))])
+    write_whole(path, data)
+    return Exported(path, "urdf", error, motion.n_samples, "Pinocchio", left_out, notices)
 
 
-def _terms(model: IdentifiedModel) -> dict[str, tuple[float, float]]:
-    """Viscous and Coulomb friction of every joint, N·m·s/rad and N·m."""
-    columns, values = model.model.columns, model.parameters
-    found = {(column.owner, column.name): float(value) for column, value in zip(columns, values, strict=True)}
-    return {
-        name: (found.get((name, "Fv"), 0.0), found.get((name, "Fc"), 0.0)) for name in model.model.robot.joint_names
-    }
+def _unsaid(robot: Robot) -> tuple[str, ...]:
+    g = robot.gravity
+    if np.linalg.norm(g - [0.0, 0.0, -STANDARD_GRAVITY]) <= LEVEL:
+        return ()
+    numbers = ", ".join(f"{x:.5g}" for x in g)
+    return (f"URDF has no gravity: the model was identified under [{numbers}] m/s² in axes of the base",)
+
+
+def _document(build: Callable[[], str], path: Path) -> str:
+    """What `build` returns; names that XML cannot hold are blamed on the model."""
+    try:
+        return build()
+    except ValueError as error:
+        raise ExportError(f"{path}: not written, a name of the robot cannot be part of XML: {error}") from error
+
+
+def _inertial_edits(shares: Sequence[Share]) -> list[Edit]:
+    edits: list[Edit] = []
+    for share in shares:
+        body, own = share.body, share.inertial
+        if not share.changed or body.element is None:
+            continue
+        element = None if body.inertial is None else body.inertial.element
+        if body.inertial is None or element is None:
+            numbers = dict(zip(URDF_TENSOR, map(_number, own.to_order("urdf")[4:].tolist()), strict=True))
+            parts = (
+                NewElement("origin", {"xyz": _text(own.com), "rpy": "0 0 0"}),
+                NewElement("mass", {"value": _number(own.mass)}),
+                NewElement("inertia", numbers),
+            )
+            edits.append(InsertChild(body.element, NewElement("inertial", {}, parts)))
+            continue
+        # The axes of the tensor stay as the file has them.
+        R = body.inertial.T_body_inertial[:3, :3]
+        tensor = R.T @ own.inertia_com @ R
+        if not np.array_equal(own.com, body.inertial.com):
+            edits.append(_attribute(element, "origin", {"xyz": _text(own.com)}))
+        edits.append(_attribute(element, "mass", {"value": _number(own.mass)}))
+        inertia = element.find("inertia")
+        assert inertia is not None, "the reader demands it"
+        for name in URDF_TENSOR:
+            value = float(tensor["xyz".index(name[1]), "xyz".index(name[2])])
+            edits.append(SetAttribute(inertia, name, _number(value)))
+    return edits
+
+
+def _attribute(parent: Element, tag: str, values: Mapping[str, str]) -> Edit:
+    """One attribute of a child, which is made where it is missing."""
+    child = parent.find(tag)
+    if child is None:
+        return InsertChild(parent, NewElement(tag, values))
+    [(name, value)] = values.items()
+    return SetAttribute(child, name, value)
+
+
+def _joint_edits(template: Template, passive: PassiveTerms) -> list[Edit]:
+    joints = {body.joint.name: body.joint for body in template.tree.bodies if body.joint is not None}
+    edits: list[Edit] = []
+    for j, name in enumerate(template.robot.joint_names):
+        element = joints[name].element
+        assert element is not None, "joints of a file have elements"
+        values = {"damping": float(passive.damping[j]), "friction": float(passive.friction[j])}
+        dynamics = element.find("dynamics")
+        if dynamics is None:
+            if any(values.values()):
+                texts = {key: _number(value) for key, value in values.items()}
+                edits.append(InsertChild(element, NewElement("dynamics", texts)))
+            continue
+        for key, value in values.items():
+            if template.document.number(dynamics, key, 0.0) != value:
+                edits.append(SetAttribute(dynamics, key, _number(value)))
+    return edits
 
 
 def urdf_text(
-    robot: Robot, links: tuple[InertialParameters, ...], friction: dict[str, tuple[float, float]] | None = None
+    robot: Robot,
+    links: tuple[InertialParameters, ...],
+    friction: dict[str, tuple[float, float]] | None = None,
+    *,
+    comments: Sequence[str] = (),
 ) -> str:
-    """The robot with these links (SI) as a URDF document; link frames are the joint frames, as URDF wants them."""
+    """The robot with these links (SI) as a URDF document; link frames are the joint frames, as URDF wants them.
+
+    Args:
+        robot: joints and limits.
+        links: what they carry.
+        friction: damping (N·m·s/rad or N·s/m) and dry friction (N·m or N) by joint name, none where None.
+        comments: text for the top of the file.
+    """
     root = etree.Element("robot", name=robot.name)
     etree.SubElement(root, "link", name=_free_name("base", robot))
     for joint, link in zip(robot.joints, links, strict=True):
         _add_link(root, joint, link.moved(joint.T_joint_link))
     for joint in robot.joints:
         _add_joint(root, robot, joint, (friction or {}).get(joint.name, (0.0, 0.0)))
+    for text in reversed(comments):
+        root.insert(0, etree.Comment(text))
     etree.indent(root)
     return '<?xml version="1.0"?>\n' + etree.tostring(root, encoding="unicode") + "\n"
 
@@ -82,10 +203,9 @@ def _add_link(root: etree._Element, joint: Joint, link: InertialParameters) -> N
     element = etree.SubElement(root, "link", name=joint.link.name)
     inertial = etree.SubElement(element, "inertial")
     etree.SubElement(inertial, "origin", xyz=_text(link.com), rpy="0 0 0")
-    etree.SubElement(inertial, "mass", value=repr(link.mass))
-    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    values = link.to_order("urdf")[4:]
-    etree.SubElement(inertial, "inertia", {k: repr(float(v)) for k, v in zip(names, values, strict=True)})
+    etree.SubElement(inertial, "mass", value=_number(link.mass))
+    values = link.to_order("urdf")[4:].tolist()
+    etree.SubElement(inertial, "inertia", {k: _number(v) for k, v in zip(URDF_TENSOR, values, strict=True)})
 
 
 def _add_joint(root: etree._Element, robot: Robot, joint: Joint, friction: tuple[float, float]) -> None:
@@ -103,8 +223,9 @@ def _add_joint(root: etree._Element, robot: Robot, joint: Joint, friction: tuple
     bounds = {"effort": _limit(limits.effort), "velocity": _limit(limits.velocity)}
     if not endless:
         bounds |= {"lower": _limit(limits.lower), "upper": _limit(limits.upper)}
+    bounds |= {name: _limit(value) for name in ("acceleration", "jerk") if np.isfinite(value := getattr(limits, name))}
     etree.SubElement(element, "limit", bounds)
-    etree.SubElement(element, "dynamics", damping=repr(friction[0]), friction=repr(friction[1]))
+    etree.SubElement(element, "dynamics", damping=_number(friction[0]), friction=_number(friction[1]))
 
 
 def _rpy(R: Matrix3) -> Vector3:
@@ -120,36 +241,56 @@ def _limit(value: float) -> str:
 
 
 def _text(values: Float[Array, " 3"]) -> str:
-    return " ".join(repr(float(value)) for value in values)
+    return " ".join(map(_number, values.tolist()))
 
 
-def _prediction_error(text: str, robot: Robot, links: tuple[InertialParameters, ...]) -> float:
-    """Largest torque difference over the largest torque, Pinocchio's reading of the text against our own model."""
+def _number(value: float) -> str:
+    return repr(value + 0.0)  # no minus zero
+
+
+def _read_back(
+    text: str, robot: Robot, motion: Motion, held: Mapping[str, float], path: Path
+) -> Float[Array, "n_samples n_dof"]:
+    """Torque, damping and dry friction included, as Pinocchio reads them from a URDF."""
     import pinocchio as pin
 
+    # The text is Unicode by now, whatever encoding its declaration names.
+    plain = re.sub(r"^\ufeff?\s*<\?xml.*?\?>", "", text, count=1, flags=re.DOTALL)
     try:
-        model = pin.buildModelFromXML(text)
+        model = pin.buildModelFromXML(plain)
     except (ValueError, RuntimeError) as error:
-        raise ExportError(f"the exported robot cannot be read back: {error}") from error
+        raise ExportError(f"{path}: not written, the file cannot be read back: {error}") from error
+    missing = [name for name in robot.joint_names if not model.existJointName(name)]
+    if missing:
+        raise ExportError(f"{path}: not written, read back the file lacks the joints {', '.join(missing)}")
     model.gravity.linear = robot.gravity.copy()
-    motion = random_motion(robot, N_STATES, np.random.default_rng(0))
-    mine = TorqueModel(robot).torque(motion, np.concatenate([link.pi for link in links]))
-    theirs = _pinocchio_torque(pin, model, robot, motion)
-    return float(np.max(np.abs(mine - theirs)) / max(float(np.max(np.abs(mine))), 1e-300))
+    return pinocchio_torque(model, robot, motion, held)
 
 
-def _pinocchio_torque(pin: object, model: object, robot: Robot, motion: Motion) -> Float[Array, "n_samples n_dof"]:
-    data = model.createData()  # type: ignore[attr-defined]
-    ids = [model.getJointId(name) for name in robot.joint_names]  # type: ignore[attr-defined]
+def pinocchio_torque(
+    model: Any, robot: Robot, motion: Motion, held: Mapping[str, float]
+) -> Float[Array, "n_samples n_dof"]:
+    """Torque (N·m or N) of a Pinocchio model with its damping and dry friction; other joints stand still as `held`."""
+    import pinocchio as pin
+
+    data = model.createData()
+    joints = [model.joints[model.getJointId(name)] for name in robot.joint_names]
+    start = pin.neutral(model)
+    for name, position in held.items():
+        if model.existJointName(name):
+            _place(start, model.joints[model.getJointId(name)], position)
+    rows = [joint.idx_v for joint in joints]
+    damping, friction = np.array(model.damping)[rows], np.array(model.friction)[rows]
     tau = np.empty_like(motion.q)
     for k in range(motion.n_samples):
-        q = pin.neutral(model)  # type: ignore[attr-defined]
-        v, a = np.zeros(robot.n_dof), np.zeros(robot.n_dof)
-        for j, index in enumerate(ids):
-            joint = model.joints[index]  # type: ignore[attr-defined]
-            angle = motion.q[k, j]
-            q[joint.idx_q : joint.idx_q + joint.nq] = angle if joint.nq == 1 else (np.cos(angle), np.sin(angle))
-            v[joint.idx_v], a[joint.idx_v] = motion.dq[k, j], motion.ddq[k, j]
-        found = pin.rnea(model, data, q, v, a)  # type: ignore[attr-defined]
-        tau[k] = [found[model.joints[index].idx_v] for index in ids]  # type: ignore[attr-defined]
-    return tau
+        q, v, a = start.copy(), np.zeros(model.nv), np.zeros(model.nv)
+        for j, joint in enumerate(joints):
+            _place(q, joint, float(motion.q[k, j]))
+        v[rows], a[rows] = motion.dq[k], motion.ddq[k]
+        tau[k] = pin.rnea(model, data, q, v, a)[rows]
+    return tau + damping * motion.dq + friction * np.sign(motion.dq)
+
+
+def _place(q: Float[Array, " n_q"], joint: Any, position: float) -> None:
+    """Write a joint position (rad or m) into Pinocchio's vector, where an endless joint is a cosine and a sine."""
+    q[joint.idx_q : joint.idx_q + joint.nq] = position if joint.nq == 1 else (np.cos(position), np.sin(position))

@@ -1,0 +1,156 @@
+"""What an edit in place needs: does the robot file belong to the model, and which of its bodies gets which inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.linalg import eigh
+
+from dynid.chain.bodies import Body, BodyTree
+from dynid.chain.consistency import consistency
+from dynid.chain.files import Carried, assembled, carried_bodies, frozen_joints, read_bodies
+from dynid.chain.inertia import InertialParameters
+from dynid.chain.markup import Document, parse_markup, read_markup
+from dynid.chain.robot import Joint, Robot
+from dynid.errors import ExportError, RobotError
+
+__all__ = ["Share", "Template", "read_template"]
+
+SAME_PLACE = 1e-9
+"""m or dimensionless: joints of model and file that differ by more are not the same."""
+SAFE_SHARE = 0.5
+"""Fraction of the largest share of a link that the parts fixed to it can have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """What one body of the file gets of the inertia that was identified for all that moves as one."""
+
+    body: Body
+    inertial: InertialParameters
+    """About the body frame (SI)."""
+    changed: bool
+    """Whether the file must say so, or says it already."""
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """A robot file whose joints are those of the model."""
+
+    document: Document
+    tree: BodyTree
+    robot: Robot
+    """As the file says, locked as the model's."""
+    held: Mapping[str, float]
+    """Positions of joints that move in the file and not in the model, rad or m."""
+    groups: tuple[Carried, ...]
+
+    def shares(self, links: Sequence[InertialParameters]) -> tuple[list[Share], list[str]]:
+        """The inertia of every body that moves (SI), and what a reader should know about it.
+
+        Bodies fixed to a link keep what the file says of them, and the link gets the rest. Where that rest would not be
+        possible, the fixed ones are scaled down: torque shows the sum alone.
+        """
+        shares: list[Share] = []
+        notices: list[str] = []
+        for group, link in zip(self.groups, links, strict=True):
+            fixed = [(body, T) for body, T in group.bodies[1:] if body.inertial is not None and body.inertial.mass]
+            parts = [_of(body).moved(T) for body, T in fixed]
+            others = sum(parts, InertialParameters.zero())
+            scale = _scale(link, others)
+            names = ", ".join(body.name for body, _ in fixed)
+            if scale != 1.0:
+                notices.append(
+                    f"{names}: masses and inertias scaled by {scale:.3g}, since with those of the file "
+                    f"{group.bodies[0][0].name} would be impossible; only their sum is identified"
+                )
+            elif fixed:
+                notices.append(f"{names}: kept as in the file; {group.bodies[0][0].name} has the rest of their sum")
+            own = InertialParameters(link.pi - scale * others.pi)
+            shares.append(Share(group.bodies[0][0], own, True))
+            shares += [Share(body, InertialParameters(scale * _of(body).pi), scale != 1.0) for body, _ in fixed]
+        return shares, notices
+
+
+def _of(body: Body) -> InertialParameters:
+    assert body.inertial is not None
+    return body.inertial.parameters
+
+
+def _scale(link: InertialParameters, others: InertialParameters) -> float:
+    """What the parts fixed to a link must be multiplied by so that the rest is possible."""
+    if not np.any(others.pi) or consistency(InertialParameters(link.pi - others.pi)).holds:
+        return 1.0
+    if not consistency(link).holds:
+        # Written by force, so that there is no possible rest to look for.
+        return 1.0
+    # The rest J − s·J' is positive definite up to one over the largest eigenvalue of J' against J.
+    largest = float(eigh(others.pseudo_inertia, link.pseudo_inertia, eigvals_only=True)[-1])
+    return min(1.0, SAFE_SHARE / largest)
+
+
+def read_template(path: Path, robot: Robot, lock: Mapping[str, float], roots: tuple[str, ...]) -> Template:
+    """A robot file to edit in place for a model of `robot`; joints that it does not move stood as `lock` says.
+
+    Raises:
+        ExportError: its joints are not those of the model; the message says which.
+    """
+    document = read_markup(path)
+    if document.root.tag not in roots:
+        raise ExportError(f"{path}: starts with <{document.root.tag}>, wanted is <{'> or <'.join(roots)}>")
+    return template_of(document, robot, lock)
+
+
+def template_of(document: Document, robot: Robot, lock: Mapping[str, float]) -> Template:
+    """The template of an XML document (SI).
+
+    Raises:
+        ExportError: its joints are not those of the model.
+    """
+    tree = read_bodies(document)
+    moving = [body.joint.name for body in tree.bodies if body.joint is not None and body.moves]
+    try:
+        if not set(robot.joint_names) <= set(moving):
+            raise ExportError(
+                f"{document.source}: its joints are {', '.join(moving)}, those of the model "
+                f"{', '.join(robot.joint_names)}; this is another robot"
+            )
+        held = frozen_joints(tree, lock)
+        extra = [name for name in moving if name not in robot.joint_names and name not in held]
+        if extra:
+            flags = " ".join(f"--lock {name}=VALUE" for name in extra)
+            raise ExportError(
+                f"{document.source}: {', '.join(extra)} can move in the file but not in the model; say where they "
+                f"stood: {flags}"
+            )
+        found = assembled(tree, "keep", lock)
+    except RobotError as error:
+        raise ExportError(f"{document.source}: cannot be edited in place: {error}") from error
+    if found.joint_names != robot.joint_names:
+        raise ExportError(
+            f"{document.source}: its joints are in another order than those of the model, "
+            f"{', '.join(robot.joint_names)}; this is another robot"
+        )
+    for mine, theirs in zip(robot.joints, found.joints, strict=True):
+        if mine.type != theirs.type or mine.parent != theirs.parent or not _same_place(mine, theirs):
+            raise ExportError(
+                f"{document.source}: joint {mine.name!r} sits elsewhere than in the model; this is not the file "
+                "that the model was identified with"
+            )
+    held = {name: value for name, value in held.items() if name in moving}
+    return Template(document, tree, found, held, carried_bodies(tree, lock))
+
+
+def _same_place(mine: Joint, theirs: Joint) -> bool:
+    """Whether both move their links alike, wherever their own frames are."""
+    return all(
+        bool(np.allclose(mine.T_parent_link(q), theirs.T_parent_link(q), rtol=0.0, atol=SAME_PLACE)) for q in (0.0, 1.0)
+    )
+
+
+def reread(data: bytes, source: str, robot: Robot, lock: Mapping[str, float]) -> Template:
+    """The same file after the edit, read once more."""
+    return template_of(parse_markup(data, source), robot, lock)

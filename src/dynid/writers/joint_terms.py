@@ -1,0 +1,135 @@
+"""What joints add to the torque of the links, term by term, and how much of it a simulator's file can say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array, ArrayLike, Float, freeze_arrays
+from dynid.dynamics.motion import Motion
+from dynid.dynamics.regressor import TorqueModel
+from dynid.dynamics.terms import JointModel, OnJoints, ShapedModel
+
+__all__ = ["JointTerm", "PassiveTerms", "joint_terms", "passive_terms"]
+
+_DAMPING, _FRICTION, _ROTOR = "Fv", "Fc", "Ia"
+_WHAT = {
+    "offset": "constant torque",
+    "asymmetric": "friction that differs by direction",
+    "tanh": "smoothed Coulomb friction",
+    "sigmoid": "sigmoidal friction",
+    "stribeck": "Stribeck friction",
+    "load": "load-dependent friction",
+    "presliding": "presliding friction",
+    "rotor": "rotor inertia",
+    "viscous": "viscous friction",
+    "coulomb": "Coulomb friction",
+}
+
+
+@dataclass(frozen=True)
+class JointTerm:
+    """One friction or drive parameter of one joint (of one motor where joints are coupled)."""
+
+    joint: int
+    """Index of the joint or motor."""
+    model: JointModel
+    """Whose term it is, not wrapped in `OnJoints`."""
+    order: int
+    """Which of the model's terms."""
+    name: str
+    unit: str
+    value: float
+    """SI"""
+    column: int
+    """Its place in θ."""
+    shape: tuple[float, ...] = ()
+    """Numbers that bend the curve at this joint (SI)."""
+
+
+def joint_terms(model: TorqueModel, theta: ArrayLike) -> tuple[JointTerm, ...]:
+    """Every term that acts on a joint, with its value in θ (SI), joint by joint."""
+    values = np.asarray(theta, dtype=float)
+    found: list[JointTerm] = []
+    for joint in range(model.n_dof):
+        column = model.n_inertial + joint * len(model.terms)
+        for wrapped in model.joint_models:
+            inner = wrapped.model if isinstance(wrapped, OnJoints) else wrapped
+            shape: tuple[float, ...] = ()
+            if isinstance(inner, ShapedModel):
+                shape = tuple(row[joint] if len(row) > 1 else row[0] for row in inner.shape)
+            for order, term in enumerate(inner.terms):
+                if not isinstance(wrapped, OnJoints) or wrapped.joints[joint]:
+                    unit = term.unit(model.robot.joints[joint].type)
+                    found.append(JointTerm(joint, inner, order, term.name, unit, float(values[column]), column, shape))
+                column += 1
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class PassiveTerms:
+    """Damping, dry friction and rotor inertia of every joint, and what else the model has."""
+
+    damping: Float[Array, " n_dof"]
+    """N·m·s/rad or N·s/m"""
+    friction: Float[Array, " n_dof"]
+    """N·m or N"""
+    rotor: Float[Array, " n_dof"]
+    """kg·m² or kg"""
+    left_out: tuple[str, ...] = ()
+    """Sentences about the terms that are none of these, or cannot be written."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    def torque(self, motion: Motion) -> Float[Array, "n_samples n_dof"]:
+        """What they add to the torque of the links, N·m or N."""
+        return self.damping * motion.dq + self.friction * np.sign(motion.dq) + self.rotor * motion.ddq
+
+
+def passive_terms(model: TorqueModel, theta: ArrayLike, *, rotors: bool, file: str) -> PassiveTerms:
+    """The terms (SI) that a file with damping and dry friction, and armature where `rotors`, can say.
+
+    Args:
+        model: the arm with friction and drives.
+        theta: its parameters.
+        rotors: whether the file has a place for rotor inertia.
+        file: what the file is called in sentences, ``URDF``.
+    """
+    n_dof = model.n_dof
+    damping, friction, rotor = np.zeros(n_dof), np.zeros(n_dof), np.zeros(n_dof)
+    places = {_DAMPING: damping, _FRICTION: friction} | ({_ROTOR: rotor} if rotors else {})
+    lost: dict[str, list[JointTerm]] = {}
+    for term in joint_terms(model, theta):
+        where = _joint_of_motor(model, term.joint)
+        if term.value == 0.0:
+            continue
+        if term.name not in places:
+            lost.setdefault(_WHAT.get(term.model.name, term.model.name), []).append(term)
+        elif term.value < 0.0:
+            lost.setdefault(f"negative {_WHAT[term.model.name]}", []).append(term)
+        elif where is None:
+            lost.setdefault(f"{_WHAT[term.model.name]} of coupled motors", []).append(term)
+        else:
+            joint, ratio = where
+            places[term.name][joint] += term.value * (abs(ratio) if term.name == _FRICTION else ratio**2)
+    sentences = tuple(f"{file} has no place for {what}: {_listed(model, terms)}" for what, terms in lost.items())
+    return PassiveTerms(damping, friction, rotor, sentences)
+
+
+def _joint_of_motor(model: TorqueModel, motor: int) -> tuple[int, float] | None:
+    """The joint that a motor alone moves, with its ratio; None where joints are coupled."""
+    C = model.robot.transmission
+    if C is None:
+        return motor, 1.0
+    joints = np.flatnonzero(C[motor])
+    if len(joints) != 1 or np.count_nonzero(C[:, joints[0]]) != 1:
+        return None
+    return int(joints[0]), float(C[motor, joints[0]])
+
+
+def _listed(model: TorqueModel, terms: Sequence[JointTerm]) -> str:
+    names = model.robot.joint_names
+    return ", ".join(f"{names[t.joint]} {t.name} {t.value:.4g} {t.unit}".strip() for t in terms)

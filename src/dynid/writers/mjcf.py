@@ -1,0 +1,275 @@
+"""An identified robot as MJCF, fresh or into its own file; it must re-predict the torque it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+from scipy.spatial.transform import Rotation
+
+from dynid.arrays import Array, Float, Matrix3
+from dynid.chain.inertia import InertialParameters
+from dynid.chain.markup import Document, Edit, Element, InsertChild, NewElement, RemoveAttribute, SetAttribute, edited
+from dynid.chain.mjcf_parts import ORIENTATIONS, read_compiler, read_shape
+from dynid.chain.robot import BASE, Joint, Robot
+from dynid.disk import write_whole
+from dynid.dynamics.regressor import TorqueModel
+from dynid.errors import ExportError
+from dynid.writers.exports import (
+    IMPOSSIBLE,
+    Exported,
+    demand_agreement,
+    export_motion,
+    full_links,
+    refuse_impossible,
+    relative_error,
+    xml_comment,
+)
+from dynid.writers.in_place import Share, Template, read_template, reread
+from dynid.writers.joint_terms import PassiveTerms, passive_terms
+from dynid.writers.mjcf_check import mujoco_torque, own_torque, pinocchio_mjcf_torque
+from dynid.writers.model_file import IdentifiedModel
+
+__all__ = ["mjcf_text", "write_mjcf"]
+
+UNLIMITED = 1e6
+"""Stands for a missing bound where the other one exists; rad or m."""
+DIAGONAL = 1e-13
+"""Relative to the largest moment: products of inertia below this are round-off."""
+PASSIVE = ("armature", "damping", "frictionloss")
+
+
+def write_mjcf(
+    model: IdentifiedModel,
+    path: Path,
+    *,
+    template: Path | None = None,
+    lock: Mapping[str, float] | None = None,
+    force: bool = False,
+) -> Exported:
+    """Write an identified model (SI) as MJCF, after it has been read back and the torque agreed.
+
+    MuJoCo reads it back where it is installed; otherwise Pinocchio's and dynid's own parser do.
+
+    Args:
+        model: what to write.
+        path: the file.
+        template: an MJCF of the same robot; only inertias, armature, damping and frictionloss change.
+        lock: positions (rad or m) of joints that move in the template but not in the model.
+        force: write parameters that are not physically possible, and say so in the file.
+
+    Raises:
+        ExportError: no full or no possible parameters, another robot's template, or a torque that differs.
+    """
+    notices = refuse_impossible(model, path, force=force)
+    robot = model.model.robot
+    links = tuple(InertialParameters(row) for row in full_links(model, path))
+    passive = passive_terms(model.model, model.parameters, rotors=True, file="MJCF")
+    left_out = passive.left_out
+    warning = xml_comment(f"{IMPOSSIBLE}: {'; '.join(notices)}") if notices else ""
+    held: Mapping[str, float] = {}
+    if template is None:
+        left_out = (*left_out, *_unsaid(robot))
+        story = [f"identified by dynid {model.provenance.get('dynid', '')}, estimator {model.estimator}", *left_out]
+        comments = [*([warning] if warning else []), *map(xml_comment, story)]
+        try:
+            data = mjcf_text(robot, links, passive, comments=comments).encode()
+        except ValueError as error:
+            raise ExportError(f"{path}: not written, a name of the robot cannot be part of XML: {error}") from error
+    else:
+        found = read_template(template, robot, lock or {}, ("mujoco",))
+        data, told = _edited(found, links, passive)
+        if warning:
+            data = data.rstrip() + f"\n<!--{warning}-->\n".encode("ascii", "xmlcharrefreplace")
+        notices, held = (*notices, *told), found.held
+    off, n_states, by, doubts = _checked(data, model, passive, held, path, fresh=template is None)
+    write_whole(path, data)
+    return Exported(path, "mjcf", off, n_states, by, left_out, (*notices, *doubts))
+
+
+def _checked(
+    data: bytes, model: IdentifiedModel, passive: PassiveTerms, held: Mapping[str, float], path: Path, *, fresh: bool
+) -> tuple[float, int, str, tuple[str, ...]]:
+    """Largest relative error, states compared, who read the file, and what could not be asked."""
+    robot = model.model.robot
+    motion = export_motion(TorqueModel(robot))
+    mine = TorqueModel(robot).torque(motion, model.parameters[: 10 * robot.n_dof]) + passive.torque(motion)
+    own = own_torque(reread(data, str(path), robot, held), robot, motion)
+    errors = [("torque (dynid's reader)", relative_error(mine, own))]
+    readers, doubts = [], []
+    theirs = mujoco_torque(data, robot, motion, held, gravity_of_file=fresh)
+    if isinstance(theirs, str):
+        doubts.append(f"MuJoCo did not read it back: {theirs}")
+    else:
+        errors.append(("torque (MuJoCo)", relative_error(mine, theirs)))
+        readers.append("MuJoCo")
+    other = pinocchio_mjcf_torque(data, robot, motion, held)
+    if not isinstance(other, str) and (fresh or relative_error(mine, other) < 1e-6):
+        errors.append(("torque (Pinocchio)", relative_error(mine, other)))
+        readers.append("Pinocchio")
+    elif not readers:
+        what = other if isinstance(other, str) else "its MJCF parser reads this file otherwise"
+        doubts.append(f"Pinocchio did not read it back: {what}")
+    return (
+        demand_agreement(path, errors),
+        motion.n_samples,
+        " and ".join(readers) or "dynid's own reader",
+        tuple(doubts),
+    )
+
+
+def _unsaid(robot: Robot) -> tuple[str, ...]:
+    rates = [
+        name
+        for name in ("velocity", "acceleration", "jerk")
+        for j in robot.joints
+        if np.isfinite(getattr(j.limits, name))
+    ]
+    return (f"MJCF has no place for limits of {', '.join(dict.fromkeys(rates))}",) if rates else ()
+
+
+def mjcf_text(
+    robot: Robot, links: Sequence[InertialParameters], passive: PassiveTerms, *, comments: Sequence[str] = ()
+) -> str:
+    """The robot with these links (SI) as an MJCF document with a motor at every joint; body frames are link frames."""
+    root = etree.Element("mujoco", model=robot.name)
+    for text in comments:
+        root.append(etree.Comment(text))
+    etree.SubElement(root, "compiler", angle="radian", autolimits="true")
+    etree.SubElement(root, "option", gravity=_text(robot.gravity))
+    bodies: list[etree._Element] = []
+    world = etree.SubElement(root, "worldbody")
+    for j, (joint, link) in enumerate(zip(robot.joints, links, strict=True)):
+        T = joint.T_parent_link(0.0)
+        above = world if joint.parent == BASE else bodies[joint.parent]
+        place = {"pos": _text(T[:3, 3]), "quat": _text(_quaternion(T[:3, :3]))}
+        body = etree.SubElement(above, "body", {"name": _body_name(joint.link.name), **place})
+        numbers = link.to_order("mjcf")
+        etree.SubElement(
+            body, "inertial", pos=_text(numbers[1:4]), mass=_number(link.mass), fullinertia=_text(numbers[4:])
+        )
+        etree.SubElement(body, "joint", _joint_attributes(joint, passive, j))
+        bodies.append(body)
+    motors = etree.SubElement(root, "actuator")
+    for joint in robot.joints:
+        effort = joint.limits.effort
+        limit = {"ctrlrange": f"{_number(-effort)} {_number(effort)}"} if 0.0 < effort < np.inf else {}
+        etree.SubElement(motors, "motor", {"name": joint.name, "joint": joint.name, **limit})
+    etree.indent(root)
+    return etree.tostring(root, encoding="unicode") + "\n"
+
+
+def _body_name(name: str) -> str:
+    # MuJoCo keeps this name for itself.
+    return "world_" if name == "world" else name
+
+
+def _joint_attributes(joint: Joint, passive: PassiveTerms, j: int) -> dict[str, str]:
+    R, p = joint.T_joint_link[:3, :3], joint.T_joint_link[:3, 3]
+    attributes = {
+        "name": joint.name,
+        "type": "hinge" if joint.type == "revolute" else "slide",
+        "axis": _text(R.T @ joint.axis),
+        "pos": _text(-R.T @ p),
+    }
+    lower, upper = joint.limits.lower, joint.limits.upper
+    if (np.isfinite(lower) or np.isfinite(upper)) and lower < upper:
+        attributes["range"] = f"{_number(max(lower, -UNLIMITED))} {_number(min(upper, UNLIMITED))}"
+    values = (passive.rotor[j], passive.damping[j], passive.friction[j])
+    return attributes | {name: _number(float(value)) for name, value in zip(PASSIVE, values, strict=True) if value}
+
+
+def _quaternion(R: Matrix3) -> Float[Array, " 4"]:
+    x, y, z, w = Rotation.from_matrix(R).as_quat()
+    return np.array([w, x, y, z])
+
+
+def _number(value: float) -> str:
+    return repr(value + 0.0)  # no minus zero
+
+
+def _text(values: Float[Array, " n"]) -> str:
+    return " ".join(map(_number, values.tolist()))
+
+
+def _edited(template: Template, links: Sequence[InertialParameters], passive: PassiveTerms) -> tuple[bytes, list[str]]:
+    """The bytes of the template with new numbers, and what a reader should know."""
+    document = template.document
+    compiler = read_compiler(document)
+    if compiler.inertia_from_geometry == "true":
+        raise ExportError(
+            f'{document.source}: <compiler inertiafromgeom="true"> ignores <inertial>; set it to auto, or export '
+            "a fresh file without --template"
+        )
+    shares, notices = template.shares(links)
+    edits: list[Edit] = []
+    for share in shares:
+        if share.body.virtual:
+            if np.any(share.inertial.pi):
+                raise ExportError(
+                    f"{document.source}: {share.body.name} has several joints, and the inertia identified between them "
+                    "has no place in one body; export a fresh file without --template"
+                )
+        elif share.changed:
+            edits += _inertial_edits(document, share)
+    for group in template.groups:
+        for body, _ in group.bodies[1:]:
+            if body.inertial is None and body.element is not None and _has_mesh_mass(document, body.element):
+                nothing = {"pos": "0 0 0", "mass": "0", "diaginertia": "0 0 0"}
+                edits.append(InsertChild(body.element, NewElement("inertial", nothing)))
+                notices.append(
+                    f"{body.name}: its mesh no longer gives it mass; {group.bodies[0][0].name} has all of it"
+                )
+    edits += _joint_edits(template, passive, notices)
+    return edited(document, edits), notices
+
+
+def _has_mesh_mass(document: Document, body: Element) -> bool:
+    compiler = read_compiler(document)
+    geoms = [g for g in body.iter("geom") if next(g.iterancestors("body")) is body]
+    return any(read_shape(document, compiler, geom, np.eye(4)).inertial is None for geom in geoms)
+
+
+def _inertial_edits(document: Document, share: Share) -> list[Edit]:
+    body, own = share.body, share.inertial
+    assert body.element is not None, "only virtual bodies have none"
+    numbers = own.to_order("mjcf")
+    element = None if body.inertial is None else body.inertial.element
+    if element is None or body.inertial is None:
+        values = {"pos": _text(numbers[1:4]), "mass": _number(own.mass), "fullinertia": _text(numbers[4:])}
+        return [InsertChild(body.element, NewElement("inertial", values))]
+    if element.getparent() is not body.element:
+        raise document.fault(element, "inside a <frame>; export a fresh file without --template")
+    edits: list[Edit] = [SetAttribute(element, "mass", _number(own.mass))]
+    if not np.array_equal(own.com, body.inertial.com):
+        edits.append(SetAttribute(element, "pos", _text(own.com)))
+    if element.get("fullinertia") is not None:
+        return [*edits, SetAttribute(element, "fullinertia", _text(numbers[4:]))]
+    R = body.inertial.T_body_inertial[:3, :3]
+    tensor = R.T @ own.inertia_com @ R
+    moments = np.diag(tensor)
+    if np.max(np.abs(tensor - np.diag(moments))) > DIAGONAL * np.max(np.abs(tensor)):
+        moments, R = np.linalg.eigh(own.inertia_com)
+        R = R * np.sign(np.linalg.det(R))
+        edits += [RemoveAttribute(element, name) for name in ORIENTATIONS if name != "quat" and element.get(name)]
+        edits.append(SetAttribute(element, "quat", _text(_quaternion(R))))
+    return [*edits, SetAttribute(element, "diaginertia", _text(moments))]
+
+
+def _joint_edits(template: Template, passive: PassiveTerms, notices: list[str]) -> list[Edit]:
+    document = template.document
+    joints = {body.joint.name: body.joint for body in template.tree.bodies if body.joint is not None}
+    edits: list[Edit] = []
+    for j, name in enumerate(template.robot.joint_names):
+        element = joints[name].element
+        assert element is not None, "joints of a file have elements"
+        values = (passive.rotor[j], passive.damping[j], passive.friction[j])
+        # Inherited defaults count as the element's own here; what it says itself overrides them.
+        for attribute, value in zip(PASSIVE, values, strict=True):
+            if document.number(element, attribute, 0.0) != value:
+                edits.append(SetAttribute(element, attribute, _number(float(value))))
+        if document.number(element, "stiffness", 0.0) != 0.0:
+            notices.append(f"{name}: the spring of the file stays, and is not part of the model")
+    return edits
