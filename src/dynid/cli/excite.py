@@ -17,7 +17,7 @@ from dynid.arrays import Array, Float
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.excite_options import Kind, LimitOptions, SearchOptions, ShapeOptions
-from dynid.cli.options import JsonFlag, RobotOptions, _locked
+from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, _locked
 from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.errors import ExcitationError
 from dynid.excitation import (
@@ -63,10 +63,10 @@ class _Result:
 
 
 def excite(
-    robot: str,
+    robot: RobotName,
     *,
     out: Path,
-    friction: str = "viscous+coulomb+offset",
+    friction: FrictionName = "viscous+coulomb+offset",
     rotor_inertia: Annotated[bool, Parameter(negative="")] = False,
     rate: float = 1000.0,
     ros: Path | None = None,

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from dynid.arrays import Array, Float
 from dynid.cli.console import emit_json, note, say, table
-from dynid.cli.options import JsonFlag
+from dynid.cli.options import FrictionName, JsonFlag
 from dynid.cli.pipeline import LogOptions, error_json, provenance
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
@@ -32,7 +32,7 @@ def friction(
     /,
     *,
     out: Path,
-    friction: str = "auto",
+    friction: FrictionName = "auto",
     against: Path | None = None,
     log: LogOptions | None = None,
     json: JsonFlag = False,

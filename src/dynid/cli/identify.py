@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.fit_options import FitOptions
-from dynid.cli.options import JsonFlag, RobotOptions
+from dynid.cli.options import JsonFlag, RobotName, RobotOptions
 from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
 from dynid.cli.progress import progress
 from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
@@ -42,7 +42,7 @@ __all__ = ["identified_model", "identify"]
 
 
 def identify(
-    robot: str,
+    robot: RobotName,
     logs: Annotated[tuple[Path, ...], Parameter(negative="")],
     /,
     *,

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from dynid.chain import Robot, load_robot
 from dynid.errors import RobotError
 
-__all__ = ["JsonFlag", "RobotOptions"]
+__all__ = ["ForceFlag", "FrictionName", "JsonFlag", "RobotName", "RobotOptions"]
 
+# The literals are for completion in the shell; any other text is taken too: a file, or names joined by +.
+RobotName = Annotated[Literal["panda", "wam7", "planar2r", "spatial2r"] | str, Parameter(show_choices=False)]
+FrictionName = Annotated[
+    Literal[
+        "auto",
+        "none",
+        "viscous",
+        "coulomb",
+        "offset",
+        "asymmetric",
+        "tanh",
+        "sigmoid",
+        "stribeck",
+        "load",
+        "presliding",
+        "viscous+coulomb",
+        "viscous+coulomb+offset",
+    ]
+    | str,
+    Parameter(show_choices=False),
+]
+ForceFlag = Annotated[bool, Parameter(negative="")]
 JsonFlag = Annotated[bool, Parameter(name="--json", negative="", help="One JSON object on stdout, for scripts.")]
 
 
@@ -21,16 +43,16 @@ class RobotOptions:
     """How to read the robot."""
 
     lock: Annotated[
-        tuple[str, ...], Parameter(help="Freeze a joint, JOINT or JOINT=VALUE (rad or m); may be given several times.")
+        tuple[str, ...],
+        Parameter(negative="", help="Freeze a joint, JOINT or JOINT=VALUE (rad or m); may be given several times."),
     ] = ()
     gravity: Annotated[
-        tuple[float, float, float] | None, Parameter(help="Gravity in world axes, m/s² [default: the file's, or −z].")
+        tuple[float, float, float] | None,
+        Parameter(negative="", help="Gravity in world axes, m/s² [default: the file's, or −z]."),
     ] = None
-    mount: Annotated[tuple[float, float, float], Parameter(help="Roll, pitch, yaw of the base in the world, rad.")] = (
-        0.0,
-        0.0,
-        0.0,
-    )
+    mount: Annotated[
+        tuple[float, float, float], Parameter(negative="", help="Roll, pitch, yaw of the base in the world, rad.")
+    ] = (0.0, 0.0, 0.0)
     ignore_inertials: Annotated[
         bool, Parameter(negative="", help="Do not use (or check) the inertias of the robot file.")
     ] = False

@@ -6,7 +6,7 @@ import json as json_format
 from pathlib import Path
 
 from dynid.cli.console import emit_json, note, say, table, warn
-from dynid.cli.options import JsonFlag, RobotOptions
+from dynid.cli.options import JsonFlag, RobotName, RobotOptions
 from dynid.cli.pipeline import parameters_json, provenance
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
@@ -18,7 +18,7 @@ __all__ = ["reverse"]
 
 
 def reverse(
-    robot: str,
+    robot: RobotName,
     samples: Path,
     /,
     *,

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, say, table, warn
-from dynid.cli.options import JsonFlag, RobotOptions
+from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions
 from dynid.disk import write_whole
 from dynid.dynamics import Motion, TorqueModel, friction_models
 from dynid.errors import ParameterError, RecordingError
@@ -93,14 +93,14 @@ class LoopOptions:
 
 
 def simulate(
-    robot: str,
+    robot: RobotName,
     *,
     out: Path,
     trajectory: Path | None = None,
     motion: MotionKind = "fourier",
     rate: float | None = None,
     duration: float | None = None,
-    friction: str = "viscous+coulomb+offset",
+    friction: FrictionName = "viscous+coulomb+offset",
     friction_values: str | None = None,
     seed: int = 0,
     sensing: SensorOptions | None = None,
@@ -153,7 +153,11 @@ def simulate(
     out.parent.mkdir(parents=True, exist_ok=True)
     write_csv(result.recording, out)
     truth = out.with_name(out.name.removesuffix(".gz").removesuffix(".csv") + ".truth.json")
-    settings = {"friction": friction, "seed": seed, "trajectory": None if trajectory is None else str(trajectory)}
+    settings: dict[str, object] = {
+        "friction": friction,
+        "seed": seed,
+        "trajectory": None if trajectory is None else str(trajectory),
+    }
     write_whole(truth, json_format.dumps(_truth(result, settings, sensing, loop), ensure_ascii=False, indent=1) + "\n")
     if json:
         emit_json(_content(result, seed, out, truth))

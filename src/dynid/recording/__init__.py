@@ -1,8 +1,11 @@
 """What was measured on the motion: recordings, and how to read them from log files."""
 
+from dynid.recording.conversion import CONVERTERS, convert, numbers_digest
+from dynid.recording.datasets import Fetched, fetch_data
 from dynid.recording.filters import LowPass
 from dynid.recording.findings import Finding, Severity
 from dynid.recording.mapping import ColumnMap, read_column_map
+from dynid.recording.published import DATA_SETS, DataFile, DataSet, SourceFile
 from dynid.recording.readers import SUFFIXES, read_recording, stream_recording
 from dynid.recording.recording import Intervals, Recording
 from dynid.recording.signals import Conditioning, Plan, Samples, Segment
@@ -14,6 +17,9 @@ MODULES = (
     "mapping",
     "columns",
     "text",
+    "conversion",
+    "published",
+    "datasets",
     "containers",
     "parquet",
     "bags",
@@ -28,9 +34,14 @@ MODULES = (
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
+    "CONVERTERS",
+    "DATA_SETS",
     "SUFFIXES",
     "ColumnMap",
     "Conditioning",
+    "DataFile",
+    "DataSet",
+    "Fetched",
     "Finding",
     "Intervals",
     "LowPass",
@@ -39,6 +50,10 @@ __all__ = [
     "Samples",
     "Segment",
     "Severity",
+    "SourceFile",
+    "convert",
+    "fetch_data",
+    "numbers_digest",
     "read_column_map",
     "read_recording",
     "stream_recording",
