@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import Literal
 
+from dynid.chain import BUILT_IN
 from dynid.cli.console import emit_json
 from dynid.cli.options import JsonFlag
 
 __all__ = ["completion"]
+
+ZSH_ROBOTS = """
+_dynid_robots() {{
+  _alternative 'names:built-in robot:({robots})' 'files:robot file:_files'
+}}
+"""
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /, *, json: JsonFlag = False) -> int:
@@ -31,11 +37,15 @@ def completion(shell: Literal["bash", "zsh", "fish"], /, *, json: JsonFlag = Fal
     from dynid.cli import app
 
     script = app.generate_completion(prog_name="dynid", shell=shell)
+    robots = " ".join(BUILT_IN)
     if shell == "bash":
         # Where no name fits, a file may.
         script = script.replace("complete -F", "complete -o default -o bashdefault -F")
-    if shell == "zsh":
-        script = re.sub(r"'1:ROBOT:\(([^)]*)\)'", r"'1:robot:_alternative \"names\\:built-in\\:(\1)\" _files'", script)
+    elif shell == "zsh":
+        first, _, rest = script.partition("\n")
+        script = f"{first}\n{ZSH_ROBOTS.format(robots=robots)}{rest}".replace(f':({robots})"', ':_dynid_robots"')
+    else:
+        script = script.replace(f"-f -a '{robots}'", f"-F -a '{robots}'")
     if json:
         emit_json({"shell": shell, "script": script})
     else:

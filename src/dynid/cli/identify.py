@@ -12,9 +12,9 @@ from cyclopts import Parameter
 
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.fit_options import FitOptions
-from dynid.cli.options import JsonFlag, RobotName, RobotOptions
+from dynid.cli.options import JsonFlag, RobotName, RobotOptions, free_place
 from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
-from dynid.cli.progress import progress
+from dynid.cli.progress import Step, progress
 from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
 from dynid.disk import write_whole
 from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
@@ -46,7 +46,7 @@ def identify(
     logs: Annotated[tuple[Path, ...], Parameter(negative="")],
     /,
     *,
-    out: Path,
+    out: Path | None = None,
     validate_on: Annotated[tuple[Path, ...], Parameter(name="--validate", negative="")] = (),
     raw: Annotated[bool, Parameter(negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
@@ -67,7 +67,7 @@ def identify(
     logs
         One or more logs: CSV (also .gz), NPZ, Parquet, HDF5, MAT, ROS bag or MCAP.
     out
-        Folder for the results.
+        Folder for the results [default: result, or result-2, … where that holds another run].
     validate_on
         Log to predict and compare with, not used in the fit.
     raw
@@ -77,6 +77,7 @@ def identify(
     seed
         Of the starts of the retrieval estimator; the others draw no random numbers.
     """
+    out = free_place(out, "result")
     fit, log, options = fit or FitOptions(), log or LogOptions(), options or RobotOptions()
     if not logs:
         raise RecordingError("no log given; dynid identify ROBOT LOG --out DIR")
@@ -85,14 +86,14 @@ def identify(
     with progress("base parameters") as step:
         base = base_parameters(model)
         step("reading and compressing the logs")
-        regression, samples = _regression(model, base, logs, log, fit)
+        regression, samples = _regression(model, base, logs, log, fit, step)
         choice: FrictionChoice | None = None
         if needs_search(fit.friction):
             step("searching friction curves")
             choice = searched_friction(fit.friction, loaded, fit.drives, regression, samples)
             model = fit.torque_model(loaded, choice)
             base = base_parameters(model)
-            regression, samples = _regression(model, base, logs, log, fit)
+            regression, samples = _regression(model, base, logs, log, fit, step)
         step(f"fitting ({fit.estimator})")
         estimate = fit.fit(regression, seed)
         step("predicting")
@@ -140,13 +141,15 @@ def _number_or_auto(name: str, text: str) -> float | None:
 
 
 def _regression(
-    model: TorqueModel, base: BaseParameters, logs: tuple[Path, ...], log: LogOptions, fit: FitOptions
+    model: TorqueModel, base: BaseParameters, logs: tuple[Path, ...], log: LogOptions, fit: FitOptions, step: Step
 ) -> tuple[Regression, Samples]:
     delay, slow = _number_or_auto("delay", fit.delay), _number_or_auto("min-velocity", fit.min_velocity)
     regressions: list[Regression] = []
     held: list[Samples] = []
     first: Samples | None = None
-    for path in logs:
+    for number, path in enumerate(logs):
+        if len(logs) > 1:
+            step(f"reading: {path.name}", number / len(logs))
         recording = next(log.stream(path, model.robot)) if log.is_long(path) else log.read(path, model.robot)
         plan = log.plan(recording, min_velocity=slow or 0.0, delay=delay or 0.0)
         if delay is None:
@@ -159,7 +162,7 @@ def _regression(
             samples = plan.apply(recording)
         first = first or samples
         if log.is_long(path):
-            regressions.append(compress(StreamedRows(model, base, partial(log.stream, path, model.robot), plan)))
+            regressions.append(compress(StreamedRows(model, base, partial(log.stream, path, model.robot, step), plan)))
         else:
             held.append(samples)
     if held:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -10,7 +12,7 @@ from cyclopts import Parameter
 from dynid.chain import Robot, load_robot
 from dynid.errors import RobotError
 
-__all__ = ["ForceFlag", "FrictionName", "JsonFlag", "RobotName", "RobotOptions"]
+__all__ = ["ForceFlag", "FrictionName", "JsonFlag", "RobotName", "RobotOptions", "free_place"]
 
 # The literals are for completion in the shell; any other text is taken too: a file, or names joined by +.
 RobotName = Annotated[Literal["panda", "wam7", "planar2r", "spatial2r"] | str, Parameter(show_choices=False)]
@@ -66,6 +68,18 @@ class RobotOptions:
             mounting=self.mount,
             inertials="ignore" if self.ignore_inertials else "check",
         )
+
+
+def free_place(given: Path | None, usual: str) -> Path:
+    """Where results go: as asked; else the usual place, or its first numbered neighbour with nothing in it."""
+    if given is not None:
+        return given
+    path = Path(usual)
+    for number in count(2):
+        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+            break
+        path = Path(f"{Path(usual).stem}-{number}{Path(usual).suffix}")
+    return path
 
 
 def _locked(item: str) -> tuple[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -16,6 +16,7 @@ DELAY = 0.3
 """Seconds before anything is drawn: quick work stays silent."""
 
 
+@runtime_checkable
 class Step(Protocol):
     """Says what is being done now, and how much of it is done."""
 
