@@ -8,6 +8,7 @@ from collections.abc import Iterable
 __all__ = [
     "ConfigError",
     "ContradictoryBounds",
+    "DataSetError",
     "DynidError",
     "ExcitationError",
     "ExportError",
@@ -82,6 +83,10 @@ class MotionError(DynidError, ValueError):
 
 class RecordingError(DynidError, ValueError):
     """A log or a column map that cannot be read or used; the message names the file and the place in it."""
+
+
+class DataSetError(DynidError, ValueError):
+    """A public data set that cannot be had as asked; nothing of it was left behind."""
 
 
 class ExcitationError(DynidError, ValueError):

@@ -18,11 +18,13 @@ from dynid.errors import DynidError  # noqa: E402
 
 __all__ = ["app", "main"]
 
+EPILOGUE = "Start with: dynid demo    or: dynid info panda"
+
 app = App(
     name="dynid",
     help="Identify the dynamics of robot arms: from a robot file and a log to parameters that are physically possible.",
     version=__version__,
-    help_epilogue="Start with: dynid demo    or: dynid info panda",
+    help_epilogue=EPILOGUE,
     result_action="return_value",
 )
 
@@ -40,25 +42,32 @@ COMMANDS = {
     "track": "Parameters, loads and contacts while the robot moves, replayed or live.",
     "export": "URDF, MJCF, C header, tables and load settings, each checked before it appears.",
     "validate": "Predicted against measured torque, per joint; several models side by side.",
+    "data": "Public data sets: list them, fetch one, convert a published log.",
+    "completion": "A script that completes commands, options and names in bash, zsh or fish.",
 }
 """Command names, in the order of the work, with what each does."""
 OWN_CONFIG = ("retrieve",)
 """Commands whose ``--config`` is a file of another kind."""
 
-for _name, _help in COMMANDS.items():
-    app.command(f"dynid.cli.{_name}:{_name}", name=_name, help=_help)
+for _place, (_name, _help) in enumerate(COMMANDS.items()):
+    app.command(f"dynid.cli.{_name}:{_name}", name=_name, help=_help, sort_key=_place)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0 done, 1 data or fit not good enough, 2 wrong usage or input."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
+    named = bool(tokens) and tokens[0] in COMMANDS
+    app.help_epilogue = "" if named else EPILOGUE
+    if named and app[tokens[0]].default_command is not None:
+        # The list of commands has one line for each; the command itself says more, with an example.
+        app[tokens[0]].help = None
     from dynid.cli.config import with_config
     from dynid.cli.console import complain
 
     try:
         result = app(with_config(tokens, OWN_CONFIG), exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        complain(str(error), hint=f"see: dynid {tokens[0] if tokens and tokens[0] in COMMANDS else ''} --help")
+        complain(str(error), hint=f"see: dynid {tokens[0] if named else ''} --help")
         return 2
     except DynidError as error:
         complain(str(error))

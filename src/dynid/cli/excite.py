@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 from cyclopts import Parameter
-from rich.console import Console
 
 from dynid.arrays import Array, Float
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.excite_options import Kind, LimitOptions, SearchOptions, ShapeOptions
-from dynid.cli.options import JsonFlag, RobotOptions, locked_joint
+from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, free_place, locked_joint
+from dynid.cli.progress import Step, progress
 from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.errors import ExcitationError
 from dynid.excitation import (
@@ -63,10 +61,10 @@ class _Result:
 
 
 def excite(
-    robot: str,
+    robot: RobotName,
     *,
-    out: Path,
-    friction: str = "viscous+coulomb+offset",
+    out: Path | None = None,
+    friction: FrictionName = "viscous+coulomb+offset",
     rotor_inertia: Annotated[bool, Parameter(negative="")] = False,
     rate: float = 1000.0,
     ros: Path | None = None,
@@ -86,7 +84,8 @@ def excite(
     robot
         Built-in name (panda, wam7, planar2r, spatial2r) or a URDF, MJCF or TOML file.
     out
-        CSV of t, q, dq, ddq; coefficients (.toml) and picture (.html) are written beside it.
+        CSV of t, q, dq, ddq; coefficients (.toml) and picture (.html) are written beside it [default: traj.csv, or
+        traj-2.csv, …].
     friction
         Friction columns that will be fitted: none, or names joined by +.
     rotor_inertia
@@ -98,6 +97,7 @@ def excite(
     picture
         Write the picture.
     """
+    out = free_place(out, "traj.csv")
     shape, search, keep = shape or ShapeOptions(), search or SearchOptions(), keep or LimitOptions()
     reading = options or RobotOptions()
     loaded = reading.load(robot)
@@ -173,7 +173,7 @@ def _designed(
     *,
     quiet: bool,
 ) -> _Result:
-    with _progress(quiet) as progress:
+    with progress("searching", quiet=quiet) as step:
         found = design_excitation(
             model,
             basis=basis,
@@ -187,9 +187,16 @@ def _designed(
             time_budget=search.time_budget,
             workers=search.workers,
             seed=search.seed,
-            progress=progress,
+            progress=lambda now: _tell(step, now, search.time_budget),
         )
     return _Result(model, base, Assembly(found.trajectory, found.certificate), found.report, found)
+
+
+def _tell(step: Step, now: Progress, budget: float) -> None:
+    # Restarts end early or the time does: whichever is nearer.
+    share = max(now.restart / now.n_restarts, now.seconds / budget)
+    place = f"restart {now.restart + 1} of {now.n_restarts}"
+    step(f"searching: {place}, condition number {now.condition_number:.4g} (Ctrl-C keeps the best)", share)
 
 
 def _ready_made(
@@ -214,19 +221,6 @@ def _ready_made(
         assembly = point_to_point(robot, limits=limits, path_limits=paths, seed=seed)
     motion = assembly.trajectory.motion(_JUDGED_HZ + 4.0 * assembly.trajectory.bandwidth_hz)
     return _Result(model, base, assembly, assess(model, motion, base=base), None)
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    console = Console(file=sys.stderr, highlight=False)
-    if quiet or not console.is_terminal:
-        yield None
-        return
-    with console.status("searching …") as status:
-        yield lambda now: status.update(
-            f"searching … {now.seconds:.0f} s, restart {now.restart + 1} of {now.n_restarts}, "
-            f"condition number {now.condition_number:.4g}   (Ctrl-C keeps the best so far)"
-        )
 
 
 def _written(

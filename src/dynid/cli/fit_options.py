@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from dynid.chain import Robot
+from dynid.cli.options import FrictionName
 from dynid.dynamics import JointModel, RotorInertia, TorqueModel, friction_models
 from dynid.regression import (
     OLS,
@@ -40,11 +41,13 @@ class FitOptions:
         "feasible"
     )
     friction: Annotated[
-        str, Parameter(help="none, names joined by +, or auto: what predicts best, joint by joint.")
+        FrictionName, Parameter(help="none, names joined by +, or auto: what predicts best, joint by joint.")
     ] = "viscous+coulomb+offset"
     rotor_inertia: Annotated[bool, Parameter(negative="", help="Add a rotor inertia to every joint.")] = False
     bounds: Annotated[Path | None, Parameter(help="CSV with parameter,lower,upper.")] = None
-    total_mass: Annotated[tuple[float, float] | None, Parameter(help="Least and largest mass of all links, kg.")] = None
+    total_mass: Annotated[
+        tuple[float, float] | None, Parameter(negative="", help="Least and largest mass of all links, kg.")
+    ] = None
     condition: Annotated[
         Literal["triangle", "inertia"], Parameter(help="triangle: full consistency; inertia: the papers' weaker 6×6.")
     ] = "triangle"

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from dynid.arrays import Array, Float
 from dynid.cli.console import emit_json, note, say, table
-from dynid.cli.options import JsonFlag
+from dynid.cli.options import FrictionName, JsonFlag, free_place
 from dynid.cli.pipeline import LogOptions, error_json, provenance
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
@@ -31,8 +31,8 @@ def friction(
     logs: Annotated[tuple[Path, ...], Parameter(negative="")],
     /,
     *,
-    out: Path,
-    friction: str = "auto",
+    out: Path | None = None,
+    friction: FrictionName = "auto",
     against: Path | None = None,
     log: LogOptions | None = None,
     json: JsonFlag = False,
@@ -50,12 +50,13 @@ def friction(
     logs
         One or more logs of motion and torque.
     out
-        Folder for model.json, report.html and run.json.
+        Folder for model.json, report.html and run.json [default: refit, or refit-2, …].
     friction
         Names joined by +, or auto: what predicts best, joint by joint.
     against
         Another model whose friction is compared; without it the model's own, where it has any.
     """
+    out = free_place(out, "refit")
     log = log or LogOptions()
     if not logs:
         raise RecordingError("no log given; dynid friction MODEL LOG --out DIR")

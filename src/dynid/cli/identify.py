@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,9 +14,9 @@ from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.exporting import urdf_content, warn_of_urdf, write_urdf_like_its_origin
 from dynid.cli.fit_options import FitOptions
 from dynid.cli.identify_job import IdentifyJob, Outcome
-from dynid.cli.options import JsonFlag, RobotOptions
+from dynid.cli.options import JsonFlag, RobotName, RobotOptions, free_place
 from dynid.cli.pipeline import LogOptions, band_json, error_json, links_json, parameters_json, provenance, with_band
-from dynid.cli.progress import progress
+from dynid.cli.progress import Step, progress
 from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
 from dynid.cli.workers import Workers, WorkersOption
 from dynid.disk import write_whole
@@ -48,11 +47,11 @@ __all__ = ["identified", "identified_model", "identify", "verdict"]
 
 
 def identify(
-    robot: str,
+    robot: RobotName,
     logs: Annotated[tuple[Path, ...], Parameter(negative="")] = (),
     /,
     *,
-    out: Path,
+    out: Path | None = None,
     validate_on: Annotated[tuple[Path, ...], Parameter(name="--validate", negative="")] = (),
     raw: Annotated[bool, Parameter(negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
@@ -77,7 +76,7 @@ def identify(
     logs
         One or more logs: CSV (also .gz), NPZ, Parquet, HDF5, MAT, ROS bag or MCAP.
     out
-        Folder for the results.
+        Folder for the results [default: result, or result-2, … where that holds another run].
     validate_on
         Log to predict and compare with, not used in the fit.
     raw
@@ -101,7 +100,7 @@ def identify(
         log=log or LogOptions(),
         options=options or RobotOptions(),
     )
-    helpers = Workers.of(workers)
+    helpers, out = Workers.of(workers), free_place(out, "result")
     if not logs:
         from dynid.cli.campaign import campaign, is_manifest
 
@@ -118,21 +117,21 @@ def identify(
     return verdict(outcome, force)
 
 
-def identified(job: IdentifyJob, out: Path, step: Callable[[str], None]) -> Outcome:
+def identified(job: IdentifyJob, out: Path, step: Step) -> Outcome:
     """Do a whole identification and write its files into `out`; nothing is printed, `step` hears what is being done."""
     fit, log, logs = job.fit, job.log, job.logs
     loaded = job.options.load(job.robot)
     model = fit.torque_model(loaded)
     base = base_parameters(model)
     step("reading and compressing the logs")
-    regression, samples = _regression(model, base, logs, log, fit)
+    regression, samples = _regression(model, base, logs, log, fit, step)
     choice: FrictionChoice | None = None
     if needs_search(fit.friction):
         step("searching friction curves")
         choice = searched_friction(fit.friction, loaded, fit.drives, regression, samples)
         model = fit.torque_model(loaded, choice)
         base = base_parameters(model)
-        regression, samples = _regression(model, base, logs, log, fit)
+        regression, samples = _regression(model, base, logs, log, fit, step)
     step(f"fitting ({fit.estimator})")
     estimate = fit.fit(regression, job.seed)
     resampled: Bootstrap | None = None
@@ -190,13 +189,15 @@ def _number_or_auto(name: str, text: str) -> float | None:
 
 
 def _regression(
-    model: TorqueModel, base: BaseParameters, logs: tuple[Path, ...], log: LogOptions, fit: FitOptions
+    model: TorqueModel, base: BaseParameters, logs: tuple[Path, ...], log: LogOptions, fit: FitOptions, step: Step
 ) -> tuple[Regression, Samples]:
     delay, slow = _number_or_auto("delay", fit.delay), _number_or_auto("min-velocity", fit.min_velocity)
     regressions: list[Regression] = []
     held: list[Samples] = []
     first: Samples | None = None
-    for path in logs:
+    for number, path in enumerate(logs):
+        if len(logs) > 1:
+            step(f"reading: {path.name}", number / len(logs))
         recording = next(log.stream(path, model.robot)) if log.is_long(path) else log.read(path, model.robot)
         plan = log.plan(recording, min_velocity=slow or 0.0, delay=delay or 0.0)
         if delay is None:
@@ -209,7 +210,7 @@ def _regression(
             samples = plan.apply(recording)
         first = first or samples
         if log.is_long(path):
-            regressions.append(compress(StreamedRows(model, base, partial(log.stream, path, model.robot), plan)))
+            regressions.append(compress(StreamedRows(model, base, partial(log.stream, path, model.robot, step), plan)))
         else:
             held.append(samples)
     if held:

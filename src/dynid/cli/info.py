@@ -9,16 +9,16 @@ from cyclopts import Parameter
 
 from dynid.chain import InertialParameters, Robot, consistency
 from dynid.cli.console import emit_json, note, say, table, warn
-from dynid.cli.options import JsonFlag, RobotOptions
+from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions
 from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters, friction_models
 
 __all__ = ["info"]
 
 
 def info(
-    robot: str,
+    robot: RobotName,
     *,
-    friction: str = "viscous+coulomb+offset",
+    friction: FrictionName = "viscous+coulomb+offset",
     rotor_inertia: Annotated[bool, Parameter(negative="")] = False,
     options: RobotOptions | None = None,
     json: JsonFlag = False,

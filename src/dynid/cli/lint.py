@@ -10,14 +10,14 @@ from cyclopts import Parameter
 from dynid.chain import BUILT_IN, LintReport, load_robot, repair
 from dynid.chain import lint as examine
 from dynid.cli.console import emit_json, note, say, table
-from dynid.cli.options import JsonFlag
+from dynid.cli.options import JsonFlag, RobotName
 from dynid.errors import RobotFileError, UnknownRobot
 
 __all__ = ["lint"]
 
 
 def lint(
-    robot: str,
+    robot: RobotName,
     *,
     repair_to: Annotated[Path | None, Parameter(name="--repair")] = None,
     json: JsonFlag = False,

@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from itertools import count
+from pathlib import Path
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from dynid.chain import Robot, load_robot
 from dynid.errors import RobotError
 
-__all__ = ["JsonFlag", "RobotOptions", "locked_joint"]
+__all__ = ["ForceFlag", "FrictionName", "JsonFlag", "RobotName", "RobotOptions", "free_place", "locked_joint"]
 
+# The literals are for completion in the shell; any other text is taken too: a file, or names joined by +.
+RobotName = Annotated[Literal["panda", "wam7", "planar2r", "spatial2r"] | str, Parameter(show_choices=False)]
+FrictionName = Annotated[
+    Literal[
+        "auto",
+        "none",
+        "viscous",
+        "coulomb",
+        "offset",
+        "asymmetric",
+        "tanh",
+        "sigmoid",
+        "stribeck",
+        "load",
+        "presliding",
+        "viscous+coulomb",
+        "viscous+coulomb+offset",
+    ]
+    | str,
+    Parameter(show_choices=False),
+]
+ForceFlag = Annotated[bool, Parameter(negative="")]
 JsonFlag = Annotated[bool, Parameter(name="--json", negative="", help="One JSON object on stdout, for scripts.")]
 
 
@@ -21,16 +45,16 @@ class RobotOptions:
     """How to read the robot."""
 
     lock: Annotated[
-        tuple[str, ...], Parameter(help="Freeze a joint, JOINT or JOINT=VALUE (rad or m); may be given several times.")
+        tuple[str, ...],
+        Parameter(negative="", help="Freeze a joint, JOINT or JOINT=VALUE (rad or m); may be given several times."),
     ] = ()
     gravity: Annotated[
-        tuple[float, float, float] | None, Parameter(help="Gravity in world axes, m/s² [default: the file's, or −z].")
+        tuple[float, float, float] | None,
+        Parameter(negative="", help="Gravity in world axes, m/s² [default: the file's, or −z]."),
     ] = None
-    mount: Annotated[tuple[float, float, float], Parameter(help="Roll, pitch, yaw of the base in the world, rad.")] = (
-        0.0,
-        0.0,
-        0.0,
-    )
+    mount: Annotated[
+        tuple[float, float, float], Parameter(negative="", help="Roll, pitch, yaw of the base in the world, rad.")
+    ] = (0.0, 0.0, 0.0)
     ignore_inertials: Annotated[
         bool, Parameter(negative="", help="Do not use (or check) the inertias of the robot file.")
     ] = False
@@ -44,6 +68,18 @@ class RobotOptions:
             mounting=self.mount,
             inertials="ignore" if self.ignore_inertials else "check",
         )
+
+
+def free_place(given: Path | None, usual: str) -> Path:
+    """Where results go: as asked; else the usual place, or its first numbered neighbour with nothing in it."""
+    if given is not None:
+        return given
+    path = Path(usual)
+    for number in count(2):
+        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+            break
+        path = Path(f"{Path(usual).stem}-{number}{Path(usual).suffix}")
+    return path
 
 
 def locked_joint(item: str) -> tuple[str, float]:

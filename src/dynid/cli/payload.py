@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Transform
 from dynid.chain.robot import rotation_rpy, transform
 from dynid.cli.console import emit_json, json_text, note, say, table, warn
-from dynid.cli.options import JsonFlag
+from dynid.cli.options import FrictionName, JsonFlag
 from dynid.cli.pipeline import LogOptions, error_json
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
@@ -32,7 +32,7 @@ def payload(
     flange: tuple[float, float, float, float, float, float] | None = None,
     out: Path | None = None,
     known_mass: float | None = None,
-    friction: str = "auto",
+    friction: FrictionName = "auto",
     options: LogOptions | None = None,
     json: JsonFlag = False,
 ) -> int:

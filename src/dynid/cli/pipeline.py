@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from dynid import __version__
 from dynid.chain import InertialParameters, Robot, consistency
+from dynid.cli.progress import Step
 from dynid.dynamics import BaseParameters, Drives, TorqueModel
 from dynid.errors import RecordingError
 from dynid.recording import (
@@ -67,9 +68,14 @@ class LogOptions:
         recording = read_recording(path, robot.joint_names, columns=self.map())
         return with_gains(recording.part(self.from_, self.until), self._gains(robot), robot)
 
-    def stream(self, path: Path, robot: Robot) -> Iterator[Recording]:
-        """The asked part of a log in pieces, with torques (N·m or N)."""
+    def stream(self, path: Path, robot: Robot, step: Step | None = None) -> Iterator[Recording]:
+        """The asked part of a log in pieces, with torques (N·m or N); `step` is told how far the reading is."""
+        row_bytes, n_read = (None if step is None else _row_bytes(path)), 0
         for piece in stream_recording(path, robot.joint_names, columns=self.map()):
+            n_read += piece.n_samples
+            if step is not None:
+                share = None if row_bytes is None else n_read * row_bytes / path.stat().st_size
+                step(f"reading {path.name}: {n_read} samples", share)
             if (self.until is not None and piece.t[0] >= self.until) or (
                 self.from_ is not None and piece.t[-1] < self.from_
             ):
@@ -96,6 +102,16 @@ class LogOptions:
         if not all(np.isfinite(value) and value != 0.0 for value in values):
             raise RecordingError(f"--gains {self.gains}: every gain must be finite and not zero")
         return values
+
+
+def _row_bytes(path: Path) -> float | None:
+    """The mean length of a row, in bytes, of a log that is plain text; None for other logs."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        head = file.read(2**20)
+    n_lines = head.count(b"\n")
+    return None if b"\0" in head or n_lines < 2 else len(head) / n_lines
 
 
 def with_gains(recording: Recording, gains: Sequence[float] | None, robot: Robot | None = None) -> Recording:

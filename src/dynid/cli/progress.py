@@ -1,21 +1,80 @@
-"""Progress of long work: one line on a terminal, nothing elsewhere."""
+"""Progress of long work: a bar with share and time left on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-__all__ = ["progress"]
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["Step", "progress"]
+
+DELAY = 0.3
+"""Seconds before anything is drawn: quick work stays silent."""
+
+
+@runtime_checkable
+class Step(Protocol):
+    """Says what is being done now, and how much of it is done."""
+
+    def __call__(self, text: str, share: float | None = None) -> None:
+        """Show `text`; `share` between 0 and 1 fills the bar, None lets it pulse.
+
+        What stands before a colon names the work: time left is reckoned anew when it changes.
+        """
 
 
 @contextmanager
-def progress(first: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being done while the block runs; the value given names the next step."""
-    if not sys.stderr.isatty():
-        yield lambda text: None
-        return
-    from rich.console import Console
+def progress(first: str, *, quiet: bool = False) -> Iterator[Step]:
+    """Show what is being done while the block runs; the value given names the next step and its share.
 
-    with Console(stderr=True).status(f"{first} …") as status:
-        yield lambda text: status.update(f"{text} …")
+    Nothing is written where stderr is no terminal, or with `quiet`. The bar disappears when the block ends.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda text, share=None: None
+        return
+    from threading import Timer
+
+    bar = _bar()
+    task = bar.add_task(f"{first} …", total=None)
+    named = ""
+
+    def step(text: str, share: float | None = None) -> None:
+        nonlocal named
+        if share is None:
+            bar.reset(task, total=None, description=f"{text} …")
+            named = ""
+            return
+        if named != text.split(":")[0]:
+            named = text.split(":")[0]
+            bar.reset(task, total=1.0)
+        bar.update(task, description=f"{text} …", completed=min(max(share, 0.0), 1.0))
+
+    timer = Timer(DELAY, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield step
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TaskProgressColumn(markup=False),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        TextColumn("left"),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.exporting import urdf_content, warn_of_urdf, write_urdf_like_its_origin
-from dynid.cli.options import JsonFlag
+from dynid.cli.options import JsonFlag, free_place
 from dynid.cli.pipeline import links_json, provenance
 from dynid.cli.progress import progress
 from dynid.cli.retrieve_report import CHECK_HEADERS, LINK_HEADERS, check_rows, link_rows, retrieval_report, verdict
@@ -96,7 +96,13 @@ class SearchOptions:
 
 
 def retrieve(
-    model: Path, /, *, out: Path, search: SearchOptions | None = None, force: ForceFlag = False, json: JsonFlag = False
+    model: Path,
+    /,
+    *,
+    out: Path | None = None,
+    search: SearchOptions | None = None,
+    force: ForceFlag = False,
+    json: JsonFlag = False,
 ) -> int:
     """Full, physically possible parameters whose coefficients (or torques) are those of a model.
 
@@ -107,17 +113,18 @@ def retrieve(
     model
         model.json of identify or reverse.
     out
-        Folder for model.json, report.html, run.json and robot.urdf.
+        Folder for model.json, report.html, run.json and robot.urdf [default: full, or full-2, …].
     force
         Write the result although constraints are not met.
     """
+    out = free_place(out, "full")
     search = search or SearchOptions()
     given = load_model(model)
     objective = _objective(given, search)
     with progress("searching") as step, Workers.of(search.workers).active():
 
         def told(done: int, of: int, best: float) -> None:
-            step(f"searching: {done} of {of} runs, best {best:.6g}")
+            step(f"searching: {done} of {of} runs, best {best:.6g}", done / of)
 
         found = search.retrieval(given.model.robot).solve(given.model, given.base, objective, progress=told)
     inputs = [path for path in (model, search.bounds, search.config) if path is not None]

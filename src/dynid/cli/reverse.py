@@ -6,7 +6,7 @@ import json as json_format
 from pathlib import Path
 
 from dynid.cli.console import emit_json, note, say, table, warn
-from dynid.cli.options import JsonFlag, RobotOptions
+from dynid.cli.options import JsonFlag, RobotName, RobotOptions, free_place
 from dynid.cli.pipeline import parameters_json, provenance
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
@@ -18,11 +18,11 @@ __all__ = ["reverse"]
 
 
 def reverse(
-    robot: str,
+    robot: RobotName,
     samples: Path,
     /,
     *,
-    out: Path,
+    out: Path | None = None,
     options: RobotOptions | None = None,
     json: JsonFlag = False,
 ) -> int:
@@ -39,8 +39,9 @@ def reverse(
     samples
         CSV (also .gz) with columns q1…qn, M11, M21, M22, …, g1…gn.
     out
-        Folder for model.json, report.html and run.json.
+        Folder for model.json, report.html and run.json [default: result, or result-2, …].
     """
+    out = free_place(out, "result")
     options = options or RobotOptions()
     loaded = options.load(robot)
     model = TorqueModel(loaded)

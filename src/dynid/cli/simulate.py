@@ -13,7 +13,8 @@ from cyclopts import Parameter
 
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, say, table, warn
-from dynid.cli.options import JsonFlag, RobotOptions
+from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, free_place
+from dynid.cli.progress import progress
 from dynid.disk import write_whole
 from dynid.dynamics import Motion, TorqueModel, friction_models
 from dynid.errors import ParameterError, RecordingError
@@ -93,14 +94,14 @@ class LoopOptions:
 
 
 def simulate(
-    robot: str,
+    robot: RobotName,
     *,
-    out: Path,
+    out: Path | None = None,
     trajectory: Path | None = None,
     motion: MotionKind = "fourier",
     rate: float | None = None,
     duration: float | None = None,
-    friction: str = "viscous+coulomb+offset",
+    friction: FrictionName = "viscous+coulomb+offset",
     friction_values: str | None = None,
     seed: int = 0,
     sensing: SensorOptions | None = None,
@@ -119,7 +120,7 @@ def simulate(
     robot
         Built-in name, or a URDF, MJCF or TOML file; its inertias are the truth.
     out
-        The log, .csv or .csv.gz.
+        The log, .csv or .csv.gz [default: log.csv, or log-2.csv, …].
     trajectory
         A table t, q1…qn, and dq and ddq where it has them [default: a smooth motion inside the limits].
     motion
@@ -136,6 +137,7 @@ def simulate(
     seed
         The same number gives the same log.
     """
+    out = free_place(out, "log.csv")
     if not out.name.endswith((".csv", ".csv.gz")):
         raise RecordingError(f"--out {out}: the log is written as .csv or .csv.gz; change the ending")
     if seed < 0:
@@ -147,13 +149,25 @@ def simulate(
     values = None if friction_values is None else _values(friction_values, model)
     theta = plausible_parameters(model, values=values)
     commanded = _motion(loaded, trajectory, motion, rate, duration, rng)
-    result = run(
-        model, commanded, rng, theta=theta, sensors=sensing.sensors(), controller=loop.controller(), source=str(out)
-    )
+    with progress("simulating") as step:
+        result = run(
+            model,
+            commanded,
+            rng,
+            theta=theta,
+            sensors=sensing.sensors(),
+            controller=loop.controller(),
+            source=str(out),
+            progress=lambda share: step("simulating the closed loop", share),
+        )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_csv(result.recording, out)
     truth = out.with_name(out.name.removesuffix(".gz").removesuffix(".csv") + ".truth.json")
-    settings = {"friction": friction, "seed": seed, "trajectory": None if trajectory is None else str(trajectory)}
+    settings: dict[str, object] = {
+        "friction": friction,
+        "seed": seed,
+        "trajectory": None if trajectory is None else str(trajectory),
+    }
     write_whole(truth, json_format.dumps(_truth(result, settings, sensing, loop), ensure_ascii=False, indent=1) + "\n")
     if json:
         emit_json(_content(result, seed, out, truth))

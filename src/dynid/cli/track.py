@@ -19,6 +19,7 @@ from dynid.arrays import Array, Float
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import LogOptions, provenance
+from dynid.cli.progress import progress
 from dynid.cli.track_report import Trail, tracking_section
 from dynid.dynamics import TorqueModel
 from dynid.errors import RecordingError, TrackingError
@@ -142,6 +143,8 @@ class _Source:
     noise: Float[Array, " n_rows"]
     every: int
     """One instant in this many is kept."""
+    n_samples: int = 0
+    """Of a replayed log; 0 for a live source."""
 
 
 def _source(log: str, known: IdentifiedModel, what: TrackOptions, options: LogOptions) -> _Source:
@@ -163,7 +166,7 @@ def _source(log: str, known: IdentifiedModel, what: TrackOptions, options: LogOp
     if recording.dq is None or recording.ddq is None:
         kinematics = KinematicFilter.at_rate(recording.rate_hz, half_window=what.half_window)
         samples = with_kinematics(samples, kinematics, robot.n_dof)
-    return _Source(samples, noise, max(1, recording.n_samples // KEPT))
+    return _Source(samples, noise, max(1, recording.n_samples // KEPT), recording.n_samples)
 
 
 def _rows(recording: Recording, kind: Measurement, log: str) -> Float[Array, "n_samples n_rows"]:
@@ -192,15 +195,18 @@ class _Run:
         live = sys.stdout.isatty() and not json
         with ExitStack() as stack:
             view = stack.enter_context(Live(console=Console(), refresh_per_second=8)) if live else None
+            step = stack.enter_context(progress("following the log", quiet=live))
             for number, sample in enumerate(self.source.samples, 1):
                 events = self._step(sample)
                 if number % self.source.every and not events:
                     continue
                 self.trail.keep(sample.t, self.tracker)
+                share = number / self.source.n_samples if self.source.n_samples else None
+                step("following the log", share)
                 if json:
                     emit_json(self._instant(sample.t, events))
                 if view is not None:
-                    view.update(self._view(sample.t))
+                    view.update(self._view(sample.t, share))
 
     def _step(self, sample: Sample) -> tuple[LoadEvent, ...]:
         self.last_t = sample.t
@@ -223,9 +229,11 @@ class _Run:
             content["events"] = [{"kind": event.kind, "t": event.t, "mass": event.mass} for event in events]
         return content
 
-    def _view(self, t: float) -> Table:
+    def _view(self, t: float, share: float | None) -> Table:
         now = self.tracker.parameters
-        grid = Table(title=f"{t:.2f} s   NIS {self.tracker.nis:.3g}   {self.tracker.n_absorbed} samples", box=None)
+        done = "" if share is None else f"{100 * share:.0f} %   "
+        title = f"{done}{t:.2f} s   NIS {self.tracker.nis:.3g}   {self.tracker.n_absorbed} samples"
+        grid = Table(title=title, box=None)
         for header in ("parameter", "value", "± 2σ", "unit"):
             grid.add_column(header, justify="left" if header in ("parameter", "unit") else "right")
         for symbol, value, std, unit in list(zip(now.symbols, now.values, now.std, now.units, strict=True))[:SHOWN]:

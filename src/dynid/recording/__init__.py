@@ -1,11 +1,18 @@
 """What was measured on the motion: recordings, and how to read them from log files."""
 
+from dynid.recording.closed_loop import Controller
+from dynid.recording.commanded import smooth_motion
+from dynid.recording.conversion import CONVERTERS, convert, numbers_digest
+from dynid.recording.datasets import Fetched, fetch_data
 from dynid.recording.filters import LowPass
 from dynid.recording.findings import Finding, Severity
 from dynid.recording.mapping import ColumnMap, read_column_map
+from dynid.recording.published import DATA_SETS, DataFile, DataSet, SourceFile
 from dynid.recording.readers import SUFFIXES, read_recording, stream_recording
 from dynid.recording.recording import Intervals, Recording
+from dynid.recording.sensors import Level, SensorModel
 from dynid.recording.signals import Conditioning, Plan, Samples, Segment
+from dynid.recording.synthetic import Synthetic, plausible_parameters, simulate
 from dynid.recording.text import write_csv
 
 MODULES = (
@@ -14,6 +21,9 @@ MODULES = (
     "mapping",
     "columns",
     "text",
+    "conversion",
+    "published",
+    "datasets",
     "containers",
     "parquet",
     "bags",
@@ -28,19 +38,35 @@ MODULES = (
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
+    "CONVERTERS",
+    "DATA_SETS",
     "SUFFIXES",
     "ColumnMap",
     "Conditioning",
+    "Controller",
+    "DataFile",
+    "DataSet",
+    "Fetched",
     "Finding",
     "Intervals",
+    "Level",
     "LowPass",
     "Plan",
     "Recording",
     "Samples",
     "Segment",
+    "SensorModel",
     "Severity",
+    "SourceFile",
+    "Synthetic",
+    "convert",
+    "fetch_data",
+    "numbers_digest",
+    "plausible_parameters",
     "read_column_map",
     "read_recording",
+    "simulate",
+    "smooth_motion",
     "stream_recording",
     "write_csv",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import no_type_check
 
@@ -29,6 +30,9 @@ NEWTON_STEPS = 60
 BISECTIONS = 60
 SETTLED = 1e-13
 """Step of the dry-friction solver at which it stops, relative to the velocities."""
+
+PIECE = 2000
+"""Samples simulated between two reports of progress."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -187,6 +191,7 @@ def tracked(
     stepping: Stepping = STEPPING,
     q_start: Float[Array, " n_dof"] | None = None,
     dq_start: Float[Array, " n_dof"] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Tracked:
     """The motion of the true arm under a controller that follows `commanded`, at the same instants.
 
@@ -203,6 +208,7 @@ def tracked(
         stepping: step and slip speed.
         q_start: where the arm starts, rad or m; on the reference where None.
         dq_start: how fast it starts, per s; as the reference where None.
+        progress: told the fraction that is done, now and then.
 
     Raises:
         ParameterError: for an arm whose mass matrix is not positive definite, a loop that runs away, or friction
@@ -218,11 +224,22 @@ def tracked(
     dq[0] = commanded.dq[0] if dq_start is None else dq_start
     path = QuinticPath.through(commanded)
     n_steps = int(np.ceil(np.max(np.diff(commanded.t)) / stepping.longest - 1e-9))
-    end = _simulate(
+    constant = (
         chain_arrays(model.robot), links, (part.rotor, part.dry, part.node, part.smooth, stepping.slip_speed),
-        nominal, omega**2, 2.0 * controller.damping_ratio * omega, path.t, path.coefficients, n_steps,
-        q, dq, ddq, tau,
+        nominal, omega**2, 2.0 * controller.damping_ratio * omega,
     )  # fmt: skip
+    end, last = 0, len(q) - 1
+    for first in range(0, max(last, 1), PIECE):
+        # Pieces share a row: the end of one is where the next starts, which writes it again.
+        rows, spans = slice(first, first + PIECE + 1), slice(first, first + PIECE)
+        end = _simulate(
+            *constant, path.t[rows], path.coefficients[spans], n_steps, q[rows], dq[rows], ddq[rows], tau[rows]
+        )
+        if end:
+            end += first if end > 0 else -first
+            break
+        if progress is not None:
+            progress(min(first + PIECE, last) / max(last, 1))
     if end < 0:
         raise ParameterError(
             f"{model.robot.name}: the true mass matrix is not positive definite at {commanded.t[-end - 1]:.4f} s; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,6 +122,7 @@ def simulate(
     controller: Controller | None = None,
     stepping: Stepping = STEPPING,
     source: str = "simulated",
+    progress: Callable[[float], None] | None = None,
 ) -> Synthetic:
     """A log of the arm on a commanded motion, with the truth behind it.
 
@@ -137,6 +138,7 @@ def simulate(
         controller: None for open loop.
         stepping: how the closed loop advances.
         source: name of the log.
+        progress: told the fraction of a closed loop that is done.
 
     Raises:
         MotionError: for a motion of another robot, or fewer than two samples.
@@ -162,7 +164,7 @@ def simulate(
         # Evaluated at the earlier instants, not interpolated: dry friction jumps between samples.
         late = tau if sensors.delay == 0.0 else model.torque(path.at(clock.taken - sensors.delay), truth)
     else:
-        run = tracked(model, truth, commanded, controller, rng, stepping=stepping)
+        run = tracked(model, truth, commanded, controller, rng, stepping=stepping, progress=progress)
         nominal = run.nominal
         torque = CubicSpline(commanded.t, run.tau)
         motion, tau = QuinticPath.through(run.motion).at(clock.taken), torque(clock.taken)
