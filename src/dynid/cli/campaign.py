@@ -20,7 +20,7 @@ from dynid.cli.identify import identified, verdict
 from dynid.cli.identify_job import IdentifyJob
 from dynid.cli.manifest import is_manifest, read_manifest
 from dynid.cli.pipeline import hashed
-from dynid.cli.progress import progress
+from dynid.cli.progress import Step, progress
 from dynid.cli.workers import Workers
 from dynid.disk import write_whole
 from dynid.dynamics.threads import with_threads
@@ -160,7 +160,7 @@ def run_task(task: Task) -> str:
     with kept_warnings() as warnings, parallel_config(backend="sequential"), limit:
         try:
             partial.mkdir(parents=True)
-            outcome = identified(task.job, partial, lambda text: None)
+            outcome = identified(task.job, partial, lambda text, share=None: None)
             code = verdict(outcome, task.job.force)
         except FAILURES as error:
             told = str(error) if isinstance(error, DynidError | OSError) else f"{type(error).__name__}: {error}"
@@ -232,13 +232,13 @@ def _sweep(folder: Path, name: str) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _counter(step: Callable[[str], None], n_runs: int, n_ready: int) -> Callable[[str], None]:
+def _counter(step: Step, n_runs: int, n_ready: int) -> Callable[[str], None]:
     finished = [n_ready]
     step(f"{n_ready} of {n_runs} runs done already" if n_ready else f"{n_runs} runs")
 
     def heard(name: str) -> None:
         finished[0] += 1
-        step(f"{finished[0]} of {n_runs} runs done, last {name}")
+        step(f"identifying: {finished[0]} of {n_runs} runs done, last {name}", finished[0] / n_runs)
 
     return heard
 
