@@ -1,7 +1,7 @@
 # make demo and make test do their own set-up: they need Python >= 3.11, make and git, nothing else.
 # Written for GNU make 3.81 and later.
 
-.PHONY: help setup demo test lint bench docs lock fuzz clean
+.PHONY: help setup demo test lint bench peers docs lock fuzz clean
 
 # The first Python that really runs and is new enough; a pyenv shim may exist and not run.
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -23,6 +23,7 @@ help:
 	@echo "make test    lint, then every test"
 	@echo "make lint    ruff and mypy over the whole tree"
 	@echo "make bench   one page of ratios"
+	@echo "make peers   the programs that make bench compares with, into .peers (needs the network)"
 	@echo "make fuzz    the property tests with many more examples"
 	@echo "make docs    the documentation, into docs/_build/html"
 	@echo "make setup   the environment .venv alone (demo, test and the others do it themselves)"
@@ -45,6 +46,9 @@ lint: .venv/.test
 bench: .venv/.test
 	$(BIN)/python -m benchmarks $(ARGS)
 
+peers: .venv/.test
+	$(BIN)/python -m benchmarks peers-setup
+
 # pytest ends with 5 where there is no property test yet.
 fuzz: .venv/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m hypothesis --hypothesis-profile=fuzz $(ARGS) || test $$? -eq 5
@@ -59,14 +63,17 @@ lock: .venv/python
 	$(call lock_one,test,--extra test)
 	$(call lock_one,run,-c requirements/test.txt)
 	$(call lock_one,docs,--extra docs -c requirements/test.txt)
+	@echo "locking requirements/peers.txt"
+	@.venv/lock/bin/uv pip compile requirements/peers.in $(LOCKING) -o requirements/peers.txt
 	@if grep -n -E '://|^--(extra-)?index|^--find-links' requirements/*.txt; then \
 		echo "requirements name an address"; exit 1; fi
 
+LOCKING = --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest --no-strip-extras \
+	--generate-hashes --no-emit-index-url --no-header --no-annotate --exclude-newer "$(LOCK_AGE)"
+
 define lock_one
 	@echo "locking requirements/$(1).txt"
-	@.venv/lock/bin/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 \
-		--fork-strategy fewest --no-strip-extras --generate-hashes --no-emit-index-url --no-header --no-annotate \
-		--exclude-newer "$(LOCK_AGE)" --group build $(2) -o requirements/$(1).txt
+	@.venv/lock/bin/uv pip compile pyproject.toml $(LOCKING) --group build $(2) -o requirements/$(1).txt
 endef
 
 # Each stamp is newer than what it was installed from; delete .venv to start over.
@@ -89,5 +96,5 @@ endef
 	@touch $@
 
 clean:
-	rm -rf .venv demo dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+	rm -rf .venv .peers demo dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

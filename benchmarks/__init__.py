@@ -4,12 +4,18 @@ A benchmark is a module `bench_NAME.py` here with a function `run(*, quick)` tha
 is known. `quick` shrinks every size until the whole takes seconds: it shows that a benchmark works, not what it says.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
-__all__ = ["Item", "Line", "Note", "Table", "best_of"]
+# As the command line of dynid does, before NumPy is imported: threads of BLAS make small factorisations slower.
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+for _variable in BLAS_THREADS:
+    os.environ.setdefault(_variable, "1")
+
+__all__ = ["BLAS_THREADS", "Item", "Line", "Note", "Table", "best_of"]
 
 
 @dataclass(frozen=True)

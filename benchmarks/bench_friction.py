@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import Line
+from benchmarks import Item, Line, Note
 from dynid import TorqueModel, base_parameters, load_robot
 from dynid.dynamics import FRICTION, Drives, Motion, RotorInertia
 from dynid.recording import Conditioning, Recording, Samples, read_recording
@@ -28,19 +29,23 @@ from dynid.regression import (
 from dynid.validation import validate
 
 N_SAMPLES = 20_000
+MODELS = (*FRICTION, "viscous+coulomb+offset", "viscous+tanh+load")
 
 
-def run() -> list[Line]:
+def run(*, quick: bool = False) -> Iterator[Item]:
     """Times on simulated motion; figures of the measured arms where DYNID_DATA names their folder."""
+    yield from times(2_000 if quick else N_SAMPLES, ["viscous+coulomb+offset"] if quick else MODELS)
     data = os.environ.get("DYNID_DATA")
-    return [*times(), *(measured(Path(data)) if data else [])]
+    if quick:
+        return
+    yield from measured(Path(data)) if data else [Note("measured arms skipped: DYNID_DATA does not name their folder")]
 
 
-def times() -> list[Line]:
-    """Seconds to fit each friction model on 20 000 samples of 7 joints, together with the links."""
+def times(n_samples: int, names: Sequence[str]) -> Iterator[Line]:
+    """Seconds to fit each friction model on samples of 7 joints, together with the links."""
     robot = load_robot("panda")
     rng = np.random.default_rng(0)
-    t = np.arange(N_SAMPLES) / 1000.0
+    t = np.arange(n_samples) / 1000.0
     omega = 2.0 * np.pi * 0.2 * np.arange(1, 6)
     phase, amplitude = rng.uniform(0.0, 6.3, (7, 5)), rng.uniform(0.02, 0.1, (7, 5))
     angle = t[:, None, None] * omega + phase
@@ -52,16 +57,14 @@ def times() -> list[Line]:
     tau = rigid.torque(Motion(t, q, dq, ddq), rigid.nominal()) + 0.5 * np.tanh(dq / 0.05) + 0.1 * dq
     tau += 0.02 * rng.normal(size=tau.shape)
     samples = conditioned(Recording(robot.joint_names, t, q, dq=dq, tau=tau))
-    lines = []
-    for name in [*FRICTION, "viscous+coulomb+offset", "viscous+tanh+load"]:
+    for name in names:
         # The better of two: the first may compile, and other work on the machine counts in neither.
         seconds = np.inf
         for _ in range(2):
             started = time.perf_counter()
             choose_friction(friction_rows(rigid, base, (samples,)), name)
             seconds = min(seconds, time.perf_counter() - started)
-        lines.append(Line(f"friction {name}, 20 000 samples × 7 joints", seconds, 5.0, "s", bound="at most"))
-    return lines
+        yield Line(f"friction {name}, {n_samples} samples × 7 joints", seconds, 5.0, "s", bound="at most")
 
 
 def conditioned(recording: Recording, like: Samples | None = None) -> Samples:

@@ -80,7 +80,7 @@ def tracked(case: Case) -> Array:
         Entry(symbol, Bound(float(-0.01 * size if term.nonnegative else -size), float(size)))
         for symbol, size, term in zip(model.symbols[model.n_inertial :], scale, model.n_dof * model.terms, strict=True)
     ]
-    pieces = [*(Consistent(link) for link in model.robot.link_names), *own]
+    pieces: list[Entry | Consistent] = [*(Consistent(link) for link in model.robot.link_names), *own]
     options = ConstrainedFilter(
         model=model,
         state=StateMap.of(model, theta, pieces),

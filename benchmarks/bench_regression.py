@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from benchmarks import Line
+from benchmarks import Item, Line, Note
 from dynid import Motion, TorqueModel, base_parameters, friction_models, load_robot, random_motion
 from dynid.arrays import Array
 from dynid.dynamics import BaseParameters
@@ -22,10 +22,9 @@ from dynid.recording import Conditioning, Recording, Samples, Segment
 from dynid.regression import OLS, JointRows, Regression, SampleRows, compress
 from dynid.regression.rows import Result
 
-N_STREAM = int(os.environ.get("DYNID_BENCH_SAMPLES", "10_000_000"))
-N_PEER = 1_000_000
+N_STREAM = 10_000_000
 N_LOOP = 100_000
-"""Samples of the peer's loop that are timed; its time is proportional to them."""
+"""Samples of the peer, whose stacked matrix is held; its time is proportional to them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +59,10 @@ def stretch(model: TorqueModel, n_samples: int) -> tuple[Samples, Array]:
     return Samples(recording.joint_names, (Segment(timed, tau),), plan), theta
 
 
-def peer_seconds(model: TorqueModel, base: BaseParameters, motion: Motion, tau: Array) -> float:
-    """Time of a Pinocchio loop and `lstsq` on the stacked matrix for `N_PEER` samples, s.
-
-    The loop is timed on a part; the factorisation on as many rows as fit into memory, both scaled by their length.
-    """
+def peer_seconds(model: TorqueModel, base: BaseParameters, motion: Motion, tau: Array, n: int) -> float:
+    """Time a sample of a Pinocchio loop and `lstsq` on the stacked matrix of `n` samples, s."""
     robot = model.robot
-    data, n = robot.pinocchio.createData(), N_LOOP
+    data = robot.pinocchio.createData()
     started = time.perf_counter()
     W = np.empty((n, robot.n_dof, model.n_params))
     for k in range(n):
@@ -76,38 +72,42 @@ def peer_seconds(model: TorqueModel, base: BaseParameters, motion: Motion, tau: 
     W[:, :, model.n_inertial :] = 0.0
     stacked = base.reduce(W).reshape(-1, base.n_base) + 1e-9
     np.linalg.lstsq(stacked, tau[:n].ravel(), rcond=None)
-    return (time.perf_counter() - started) * N_PEER / n
+    return (time.perf_counter() - started) / n
 
 
-def run() -> list[Line]:
+def run(*, quick: bool = False) -> Iterator[Item]:
     """Ratios measured in one run."""
     robot = load_robot("panda")
     model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))
     base = base_parameters(model)
-    samples, _ = stretch(model, 200_000)
+    n_stream, n_loop = (20_000, 2_000) if quick else (N_STREAM, N_LOOP)
+    samples, _ = stretch(model, min(200_000, n_stream // 4))
     compress(SampleRows(model, base, (stretch(model, 5_000)[0],)))
     memory: list[float] = []
     started = time.perf_counter()
-    regression: Regression = compress(Endless(model, base, samples, N_STREAM, memory))
+    regression: Regression = compress(Endless(model, base, samples, n_stream, memory))
     seconds = time.perf_counter() - started
     OLS().fit(regression)
-    own = seconds * N_PEER / N_STREAM
     motion, tau = samples.segments[0].motion, samples.segments[0].tau
-    peer = peer_seconds(model, base, motion, tau)
+    peer = peer_seconds(model, base, motion, tau, n_loop)
     growth = memory[-1] - memory[min(2, len(memory) - 1)]
-    lines = [
-        Line("streaming compression, Panda with friction", N_STREAM / seconds / 1e3, 500.0, "thousand samples/s"),
-        Line("memory growth over the stream", growth, 50.0, "MB", bound="at most"),
-        Line("fit of 10⁶ samples: Pinocchio loop + lstsq over dynid", peer / own, 15.0, "×"),
-    ]
-    return lines + identify_lines()
+    yield Line(
+        f"streaming compression of {n_stream} samples, Panda with friction",
+        n_stream / seconds / 1e3,
+        None if quick else 500.0,
+        "thousand samples/s",
+    )
+    yield Line("memory growth over the stream", growth, 50.0, "MB", bound="at most")
+    yield Line("a fit: Pinocchio loop + lstsq over dynid", peer / (seconds / n_stream), None if quick else 15.0)
+    if not quick:
+        yield identify_line()
 
 
-def identify_lines() -> list[Line]:
+def identify_line() -> Item:
     """The command on the real Panda log, where the data are."""
     data = os.environ.get("DYNID_DATA")
     if not data:
-        return [Line("dynid identify on the Panda log (DYNID_DATA is not set)", float("nan"), None, "s")]
+        return Note("dynid identify on the Panda log skipped: DYNID_DATA does not name the folder of logs")
     log = Path(data) / "panda" / "excitation_log.csv.gz"
     command = [sys.executable, "-m", "dynid", "identify", "panda", str(log), "--out", ".bench-identify", "--json"]
     times = []
@@ -115,4 +115,4 @@ def identify_lines() -> list[Line]:
         started = time.perf_counter()
         subprocess.run(command, capture_output=True, check=False)
         times.append(time.perf_counter() - started)
-    return [Line("dynid identify on the 20 544-sample Panda log", min(times), 3.0, "s", bound="at most")]
+    return Line("dynid identify on the 20 544-sample Panda log", min(times), 3.0, "s", bound="at most")

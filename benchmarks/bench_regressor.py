@@ -79,7 +79,8 @@ def sizes_table(sizes: tuple[int, ...]) -> Iterator[Item]:
         )
         if n == CLAIMED:
             yield Line(f"{n} Panda samples: Pinocchio loop over dynid", loop / ours, 10.0)
-            yield Line(f"{n} Panda samples: FIGAROH over dynid", peer.get(n, np.nan) / ours, 40.0 if peer else None)
+            if n in peer:
+                yield Line(f"{n} Panda samples: FIGAROH over dynid", peer[n] / ours, 40.0)
             yield Line(f"{n} Panda samples: dynid over writing the bytes", ours / floor, 8.0, bound="at most")
     header = ("samples", "Pinocchio loop", "FIGAROH", "writing the bytes", "dynid, fresh memory")
     yield Table("Panda regressor without friction columns, time over dynid's into memory in use", header, tuple(rows))

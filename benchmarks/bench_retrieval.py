@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import Line
+from benchmarks import Item, Line, Note, Table
 from dynid import TorqueModel, base_parameters, friction_models, load_robot, random_motion
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import (
@@ -31,11 +32,47 @@ from dynid.regression import (
     read_bounds,
 )
 
+BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""s; each search starts anew."""
 
-def run() -> list[Line]:
-    """Objectives, gaps and times; joint forces of possible and impossible parameter sets."""
+
+def run(*, quick: bool = False) -> Iterator[Item]:
+    """Objectives over time, gaps and times; joint forces of possible and impossible parameter sets."""
     data = os.environ.get("DYNID_DATA")
-    return [*joint_forces(), *(panda(Path(data) / "panda") if data else [])]
+    yield over_time(Path(data) / "panda" if data and not quick else None, (0.2,) if quick else BUDGETS)
+    if quick:
+        return
+    yield from joint_forces()
+    yield from panda(Path(data) / "panda") if data else [Note("Panda skipped: DYNID_DATA does not name its folder")]
+
+
+def over_time(folder: Path | None, budgets: Sequence[float]) -> Table:
+    """How far the best allowed answer so far is above the semidefinite optimum, by engine and time spent."""
+    model = TorqueModel(load_robot("panda"))
+    base = base_parameters(model)
+    if folder is None:
+        name, given = "file's own coefficients", dict(zip(base.leading, base.project(model.nominal()), strict=True))
+        masses = {f"m{i + 1}": (0.5, 3.0) for i in range(7)}
+        constraints = Constraints(bounds=Bounds.of(masses), total_mass=(8.0, 12.0))
+    else:
+        name, facts = "published coefficients and bounds", json.loads((folder / "published.json").read_text())
+        given = dict(zip(facts["coefficient_leading_parameter"], facts["reverse_engineering"]["value"], strict=True))
+        constraints = Constraints(bounds=read_bounds(folder / "bounds.csv"), total_mass=(16.0, 20.0))
+    objective = RetrievalObjective.coefficients(base, given)
+    Retrieval(demands=constraints, runs=1, time_budget=max(budgets)).solve(model, base, objective)
+    unit = budgets[-1]
+    rows = []
+    for engine in (MultiStart(), Annealing()):
+        shown = []
+        for budget in budgets:
+            found = Retrieval(demands=constraints, engine=engine, runs=100, time_budget=budget).solve(
+                model, base, objective
+            )
+            shown.append(f"{100.0 * found.gap:.3g} %" if found.met else "no answer")
+        rows.append(("our engine" if isinstance(engine, MultiStart) else "annealing as published", *shown))
+    rows.append(("semidefinite optimum", *("0 %" for _ in budgets)))
+    header = ("engine", *(f"{budget / unit:.3g}" for budget in budgets))
+    return Table(f"Panda, {name}: squared error above the optimum over time (last column 1)", header, tuple(rows))
 
 
 def panda(folder: Path) -> list[Line]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import BLAS_THREADS
 from dynid.arrays import Array
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,7 +94,8 @@ def ask(peer: str, task: str, arrays: Mapping[str, Array], files: Mapping[str, s
                 text=True,
                 timeout=TIMEOUT,
                 check=False,
-                env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+                # A peer uses as many threads as it likes.
+                env={key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", *BLAS_THREADS)},
             )
         except subprocess.TimeoutExpired as error:
             raise PeerError(f"no answer within {TIMEOUT:g} s") from error

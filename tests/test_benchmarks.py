@@ -1,12 +1,15 @@
-"""The benchmark runner, without running the benchmarks."""
+"""The benchmark runner, its page and the peers; every benchmark once, with sizes that show only that it works."""
 
 import importlib
 import math
+import re
 
+import numpy as np
 import pytest
 
-from benchmarks import Line
-from benchmarks.__main__ import formatted, main, names
+from benchmarks import Line, Note, Table, peers
+from benchmarks.__main__ import main, measured, names
+from benchmarks.page import Page, as_text, machine
 
 
 @pytest.mark.parametrize(
@@ -23,7 +26,7 @@ from benchmarks.__main__ import formatted, main, names
 )
 def test_a_line_is_met_on_the_right_side_of_its_target(line, met):
     assert line.met is met
-    assert ("MISSED" in formatted(line)) is not met
+    assert ("MISSED" in as_text(line)) is not met
 
 
 def test_every_benchmark_has_a_run_function():
@@ -31,6 +34,78 @@ def test_every_benchmark_has_a_run_function():
         assert callable(importlib.import_module(f"benchmarks.bench_{name}").run)
 
 
+@pytest.fixture
+def alone(monkeypatch, tmp_path):
+    """No data sets and no peers."""
+    monkeypatch.delenv("DYNID_DATA", raising=False)
+    monkeypatch.setenv(peers.ENVIRONMENT, str(tmp_path / "none"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_every_benchmark_runs_quickly_without_data_and_peers(name, alone):
+    items = list(measured(name, quick=True))
+    assert any(isinstance(item, Line | Table) for item in items)
+    for item in items:
+        as_text(item)
+        if isinstance(item, Table):
+            assert {len(row) for row in item.rows} == {len(item.header)}
+    if name in ("feasible", "regressor"):
+        assert any("FIGAROH skipped: no environment for peers" in item.text for item in items if isinstance(item, Note))
+
+
 def test_an_unknown_benchmark_is_refused(capsys):
     assert main(["nonsense"]) == 2
     assert "no benchmark nonsense" in capsys.readouterr().err
+
+
+def test_the_page_has_ratios_and_no_seconds(tmp_path):
+    page = Page(quick=True)
+    page.add("thing", Line("time of it", 2.0, 4.0, "s", "at most"))
+    page.add("thing", Line("only a time", 2.0, None, "s"))
+    page.add("thing", Line("ratio", 12.5, 10.0))
+    page.add("thing", Table("a | b", ("x", "y"), (("1", "2"),)))
+    page.add("thing", Note("peer skipped: it is not there"))
+    page.write(tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| time of it | 0.5 × | at most 1 × 4 s | met |" in text
+    assert "only a time" not in text
+    assert "| ratio | 12.5 × | at least 10 × | met |" in text
+    assert "| 1 | 2 |" in text
+    assert "peer skipped: it is not there" in text
+    assert "A quick run" in text
+
+
+def test_the_machine_is_a_class_not_a_name():
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d, \w[^/]*, \d+ cores, \w+, Python [\d.]+", machine())
+
+
+def fake_environment(folder, text):
+    """An interpreter of the peers that is a shell script."""
+    (folder / "bin").mkdir(parents=True)
+    python = folder / "bin" / "python"
+    python.write_text(f"#!/bin/sh\n{text}\n")
+    python.chmod(0o755)
+
+
+def test_a_peer_that_fails_is_skipped_with_its_last_words(monkeypatch, tmp_path):
+    monkeypatch.setenv(peers.ENVIRONMENT, str(tmp_path))
+    fake_environment(tmp_path, "echo first >&2; echo no such solver >&2; exit 3")
+    with pytest.raises(peers.PeerError, match="it failed: no such solver"):
+        peers.ask("figaroh", "regressor", {"q": np.zeros(1)}, {})
+
+
+def test_a_peer_that_takes_too_long_is_skipped(monkeypatch, tmp_path):
+    monkeypatch.setenv(peers.ENVIRONMENT, str(tmp_path))
+    monkeypatch.setattr(peers, "TIMEOUT", 0.2)
+    fake_environment(tmp_path, "exec sleep 20")
+    with pytest.raises(peers.PeerError, match=r"no answer within 0\.2 s"):
+        peers.ask("figaroh", "regressor", {"q": np.zeros(1)}, {})
+
+
+def test_the_peers_are_locked_by_hash_and_name_no_address():
+    text = peers.REQUIREMENTS.read_text(encoding="utf-8")
+    pins = [line for line in text.splitlines() if "==" in line]
+    assert any(line.startswith("figaroh==1.0.2") for line in pins)
+    assert len(re.findall("--hash=sha256:[0-9a-f]{64}", text)) >= len(pins)
+    assert "://" not in text
