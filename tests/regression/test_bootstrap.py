@@ -30,7 +30,7 @@ def test_the_spread_of_resampled_fits_is_the_standard_deviation(regression):
     found = bootstrap(regression, WLS().fit, n_draws=200)
     estimate = WLS().fit(regression)
     assert found.failed == 0
-    # Some 30 blocks: a standard deviation from them is known to about 15 %, and coefficients differ in how even they are.
+    # Some 30 blocks: a standard deviation from them is known to about 15 %, less where a few blocks say most.
     assert np.median(found.std / estimate.std) == pytest.approx(1.0, abs=0.25)
     assert np.all(found.lower < estimate.beta)
     assert np.all(estimate.beta < found.upper)
