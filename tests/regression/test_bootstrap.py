@@ -45,7 +45,7 @@ def test_draws_do_not_depend_on_the_number_of_workers(regression):
 
 
 def test_what_cannot_be_resampled_is_told(regression):
-    few = resampled(regression, np.arange(len(regression.blocks)) < MIN_BLOCKS - 1)
+    few = resampled(regression, (np.arange(len(regression.blocks)) < MIN_BLOCKS - 1).astype(int))
     with pytest.raises(RegressionError, match="only 7 independent blocks"):
         bootstrap(few, OLS().fit)
     with pytest.raises(ParameterError, match="at least 2 draws"):
