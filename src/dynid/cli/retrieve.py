@@ -254,7 +254,7 @@ def _show(result: IdentifiedModel, found: RetrievalResult, search: SearchOptions
     model = result.model
     say("robot", f"{model.robot.name}   {model.n_dof} joints, {result.base.n_base} of {model.n_params} parameters seen")
     say("search", f"{search.engine}, {search.objective}")
-    say("objective", verdict(found))
+    say("objective", f"{verdict(found)} in {found.seconds:.1f} s")
     if found.left_out:
         say("bound", f"does not know: {', '.join(found.left_out)}")
     note("")

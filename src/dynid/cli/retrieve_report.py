@@ -27,7 +27,7 @@ def verdict(found: RetrievalResult) -> str:
         f", {100 * max(0.0, found.gap):.3g} % above {kind} {found.optimum:.6g}" if math.isfinite(found.optimum) else ""
     )
     met = "all constraints met" if found.met else f"{len(found.violated)} constraints not met"
-    return f"{best}{gap}; {met}; {len(found.runs)} runs in {found.seconds:.1f} s"
+    return f"{best}{gap}; {met}; {len(found.runs)} runs"
 
 
 def link_rows(result: IdentifiedModel) -> list[tuple[str, ...]]:

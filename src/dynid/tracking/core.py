@@ -49,6 +49,8 @@ SMALL_STEP = 1e-3
 """Step of a state, times its slope, below which curve and straight line are the same."""
 EDGE = 6.906754778648554  # log((1 - MARGIN) / MARGIN)
 """Slope times state at that margin."""
+LARGEST_STEP = 1.0
+"""Of a log-Cholesky state in one sample, in units of its scale: farther its linearisation means nothing."""
 FACTOR_LIMIT = 0.5
 """Largest relative change of an estimated noise variance in one step."""
 
@@ -274,7 +276,9 @@ def _move_state(a, st, m, carry):
         if dx[s] == 0.0:
             continue
         if not bounded[s]:
-            x[s] += dx[s]
+            # The ten numbers of a consistent link stand in exponents: a spike must not carry them out of reach.
+            most = LARGEST_STEP if a.width[s] == 0 else np.inf
+            x[s] += min(most, max(-most, dx[s]))
             continue
         c, span = slope[s], upper[s] - lower[s]
         to = x[s] + dx[s]

@@ -237,6 +237,8 @@ class Tracker:
         extra = np.zeros((0, 1, 1)) if terms is None else np.array(terms)
         n_kept = n_samples // every
         x, std, nis = np.zeros((n_kept, n)), np.zeros((n_kept, n)), np.zeros(n_samples)
+        # A spike later on is no wrong unit: sizes are compared once.
+        unchecked = self.n_absorbed < CHECKED_SAMPLES
         first = min(n_samples, max(0, CHECKED_SAMPLES - self.n_absorbed)) // every * every
         for start, stop in ((0, first), (first, n_samples)):
             part = slice(start, stop)
@@ -255,7 +257,7 @@ class Tracker:
                 std[start // every :],
                 nis[part],
             )
-            if start == 0:
+            if unchecked:
                 self._check_units()
         values, lower, upper = (mapped(self.options.state, x + shift * std) for shift in (0.0, -2.0, 2.0))
         kept = motion.t[every - 1 :: every][:n_kept]

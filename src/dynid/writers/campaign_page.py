@@ -23,7 +23,7 @@ class CampaignRow:
     reason: str = ""
     estimator: str = ""
     condition_number: float | None = None
-    """Dimensionless; None where there is no result."""
+    """Of the fit, dimensionless; None where there is no result."""
     train_percent: float | None = None
     """Relative torque error on the logs of the fit, %."""
     worst_percent: float | None = None
