@@ -270,6 +270,8 @@ def _joint_edits(template: Template, passive: PassiveTerms, notices: list[str]) 
         for attribute, value in zip(PASSIVE, values, strict=True):
             if document.number(element, attribute, 0.0) != value:
                 edits.append(SetAttribute(element, attribute, _number(float(value))))
+                if value == 0.0:
+                    notices.append(f"{name}: {attribute} of the file set to 0, since the model has none")
         if document.number(element, "stiffness", 0.0) != 0.0:
             notices.append(f"{name}: the spring of the file stays, and is not part of the model")
     return edits
