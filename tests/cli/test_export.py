@@ -150,6 +150,7 @@ def test_a_payload_becomes_settings_of_a_controller(to, folder, capsys):
     assert main([*arguments, "--flange", "0", "0", "0.107", "0", "0", "0"]) == 0
     assert "0.043" in (folder / "settings.txt").read_text()
     (folder / "load.json").write_text(json.dumps(payload("flange")))
+    capsys.readouterr()
     assert main([*arguments, "--json"]) == 0
     assert output(capsys)["possible"]
     assert main([*arguments, "--flange", "0", "0", "0.107", "0", "0", "0"]) == 2

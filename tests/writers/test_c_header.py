@@ -175,7 +175,7 @@ int main(void)
 
 
 def test_without_a_compiler_the_header_is_evaluated_and_says_so(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(c_check.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     done = write_c_header(model_of(load_robot("planar2r"), rng), tmp_path / "arm.h")
     assert done.checked_by == "evaluated statement by statement"
     assert "never compiled" in done.notices[0]
@@ -186,7 +186,7 @@ def test_a_broken_compiler_counts_as_none(tmp_path, monkeypatch):
     broken = tmp_path / "cc"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(c_check.shutil, "which", lambda name: str(broken))
+    monkeypatch.setattr(shutil, "which", lambda name: str(broken))
     assert c_check.find_compiler() is None
 
 
@@ -195,7 +195,7 @@ def test_a_wrong_number_in_the_header_is_found(with_compiler, rng, tmp_path, mon
     if with_compiler:
         compiler(C)
     else:
-        monkeypatch.setattr(c_check.shutil, "which", lambda name: None)
+        monkeypatch.setattr(shutil, "which", lambda name: None)
     model = model_of(load_robot("planar2r"), rng)
     text = HeaderSource(model.model, model.theta, "arm").text()
     assert "9.81" in text
