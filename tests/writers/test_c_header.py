@@ -58,6 +58,20 @@ def test_the_compiled_header_agrees_on_a_thousand_random_states(name, rng):
     agree(arm(name, rng), rng, 1000)
 
 
+def test_the_header_compiled_as_cpp_agrees_on_a_thousand_random_states(rng, tmp_path):
+    path = compiler(CPP)
+    model = model_of(load_robot("panda"), rng)
+    motion = random_motion(model.model.robot, 1000, rng, speed=2.0)
+    (tmp_path / "header.h").write_text(HeaderSource(model.model, model.theta, "arm").text())
+    (tmp_path / "main.cpp").write_text(harness("arm", model.model, ["inverse_dynamics"]))
+    subprocess.run([path, *CPP[1:], *STRICT, "main.cpp", "-o", "program"], cwd=tmp_path, check=True)
+    states = "\n".join(" ".join(map(repr, row)) for row in np.hstack([motion.q, motion.dq, motion.ddq]).tolist())
+    done = subprocess.run([tmp_path / "program"], input=states, capture_output=True, text=True, check=True)
+    theirs = np.array(done.stdout.split(), dtype=float).reshape(1000, 7)
+    mine = model.model.torque(motion, model.theta)
+    np.testing.assert_allclose(theirs, mine, rtol=0.0, atol=FIGURE * np.abs(mine).max())
+
+
 @pytest.mark.data
 def test_the_compiled_header_of_a_ur10e_agrees_on_a_thousand_random_states(rng, data_dir):
     agree(arm("ur10e", rng, data_dir), rng, 1000)

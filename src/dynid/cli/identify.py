@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dynid.cli.console import emit_json, note, say, table, warn
-from dynid.cli.exporting import urdf_content, warn_of_urdf, write_urdf_like_its_origin
+from dynid.cli.exporting import say_of_urdf, urdf_content, warn_of_urdf, write_urdf_like_its_origin
 from dynid.cli.fit_options import FitOptions
 from dynid.cli.options import JsonFlag, RobotOptions
 from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
@@ -119,6 +119,7 @@ def identify(
         emit_json(content)
     else:
         _show(result, estimate, samples, train, held_out, files)
+        say_of_urdf(content)
     return _verdict(estimate, regression, result, force)
 
 
