@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynid import load_robot
+from dynid import Motion, TorqueModel, load_robot
 from dynid.cli import main
 from dynid.cli.exporting import origin_of, write_urdf_like_its_origin
+from dynid.cli.identify import _texts
+from dynid.cli.options import RobotOptions
 from dynid.cli.pipeline import hashed
 from dynid.writers import save_model
 from tests.writers.exported import impossible, model_of
@@ -163,7 +165,7 @@ def test_wrong_input_ends_with_exit_code_2(folder, capsys):
     assert not (folder / "x").exists()
 
 
-def test_robot_urdf_never_overwrites_the_file_it_came_from_with_a_different_layout(folder, rng):
+def test_robot_urdf_keeps_the_layout_of_the_file_the_model_came_from(folder, rng):
     path = folder / "robot.urdf"
     path.write_text(ARM)
     model = recorded(model_of(load_robot(path, lock=LOCK), rng), path, ["finger=0.03"])
@@ -172,6 +174,12 @@ def test_robot_urdf_never_overwrites_the_file_it_came_from_with_a_different_layo
     assert "nothing else changed" in how
     assert "<!-- from CAD -->" in done.path.read_text()
     assert path.read_text() == ARM
+    # In the folder of the robot file itself the copy takes its place, layout and all.
+    assert "<!-- from CAD -->" in write_urdf_like_its_origin(model, path)[0].path.read_text()
+
+
+def test_identify_records_where_joints_were_locked():
+    assert _texts(RobotOptions(lock=("finger=0.03",)))["lock"] == ["finger=0.03"]
 
 
 def test_the_provenance_of_a_refined_model_is_followed_to_its_robot_file(folder, rng):
@@ -198,8 +206,6 @@ def test_the_c_lines_of_the_documentation_compile_and_run(folder, rng):
     subprocess.run(shlex.split(line), cwd=folder, check=True)
     done = subprocess.run([folder / "control"], capture_output=True, text=True, check=True)
     robot = model.model.robot
-    from dynid import Motion, TorqueModel
-
     q = np.array([[0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]])
     gravity = TorqueModel(robot).torque(Motion.at_rest(q), model.theta[:70])
     np.testing.assert_allclose([float(word) for word in done.stdout.split()], gravity[0], atol=1e-3)

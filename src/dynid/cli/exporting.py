@@ -71,7 +71,7 @@ def _stories(provenance: Mapping[str, object]) -> Iterator[Mapping[str, object]]
 def write_urdf_like_its_origin(model: IdentifiedModel, path: Path) -> tuple[Exported, str]:
     """Write robot.urdf (SI) in place of the file the model came from, or fresh; and which, as a sentence."""
     origin = origin_of(model, "robot")
-    if origin.path is not None and origin.path.resolve() != path.resolve():
+    if origin.path is not None:
         try:
             done = write_urdf(model, path, template=origin.path, lock=origin.lock)
             return done, f"{origin.path} with new inertias, damping and friction; nothing else changed"
