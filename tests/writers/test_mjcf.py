@@ -165,6 +165,13 @@ def test_a_file_that_would_predict_another_torque_does_not_appear(rng, tmp_path,
     assert not (tmp_path / "robot.xml").exists()
 
 
+def test_a_fresh_file_that_mujoco_refuses_does_not_appear(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(mjcf, "mujoco_torque", lambda *a, **k: "inertia must satisfy A + B >= C")
+    with pytest.raises(ExportError, match=r"MuJoCo refuses it: inertia must satisfy"):
+        write_mjcf(model_of(load_robot("spatial2r"), rng), tmp_path / "robot.xml")
+    assert not (tmp_path / "robot.xml").exists()
+
+
 def test_an_impossible_robot_is_written_only_by_force_and_says_so(rng, tmp_path):
     model = impossible(model_of(load_robot("spatial2r"), rng))
     with pytest.raises(ExportError, match="physically impossible"):

@@ -101,6 +101,9 @@ def _checked(
     readers, doubts = [], []
     theirs = mujoco_torque(data, robot, motion, held, gravity_of_file=fresh)
     if isinstance(theirs, str):
+        if theirs != NOT_INSTALLED and fresh and model.consistent:
+            # A fresh file needs no meshes, so there is no excuse.
+            raise ExportError(f"{path}: not written, MuJoCo refuses it: {theirs}")
         if theirs != NOT_INSTALLED:
             doubts.append(f"MuJoCo did not read it back: {theirs}")
     else:
