@@ -12,7 +12,10 @@ import pytest
 
 from dynid.chain.files import read_mjcf, read_robot_file, read_urdf
 from dynid.chain.robot import BASE, Robot
-from dynid.errors import RobotFileError, UnknownJoint
+from dynid.dynamics import RotorInertia, TorqueModel
+from dynid.errors import RobotError, RobotFileError, UnknownJoint
+from dynid.writers import load_model, save_model
+from tests.writers.exported import with_terms
 
 INERTIAL = (
     '<inertial><origin xyz="0.1 -0.2 0.3" rpy="0.4 0.5 -0.6"/><mass value="2"/>'
@@ -535,3 +538,20 @@ def test_a_chain_of_a_hundred_links_is_read(tmp_path):
     robot = read_urdf(write(tmp_path, urdf(*joints, *reversed(links))))
     assert robot.joint_names == tuple(f"j{i}" for i in range(n_joints))
     assert len({path[-1] for path in robot.path_to}) == n_joints
+
+
+def test_armature_is_the_nominal_rotor_inertia_and_survives_a_model_file(tmp_path, rng):
+    text = mjcf(
+        '<body name="a"><inertial mass="1" pos="0 0 0.1" diaginertia="0.1 0.1 0.1"/><joint name="j" class="geared"/>'
+        '<body name="b"><inertial mass="1" pos="0 0 0.1" diaginertia="0.1 0.1 0.1"/><joint name="k" axis="0 1 0"/>'
+        "</body></body>",
+        before='<default><default class="geared"><joint armature="0.3"/></default></default>',
+    )
+    robot = read_mjcf(write(tmp_path, text))
+    assert [joint.rotor_inertia for joint in robot.joints] == [0.3, 0.0]
+    model = TorqueModel(robot, (RotorInertia(),))
+    assert model.nominal()[-2:].tolist() == [0.3, 0.0]
+    save_model(with_terms(model, rng), tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json").model.robot.joints[0].rotor_inertia == 0.3
+    with pytest.raises(RobotError, match="rotor inertia -1 is not a positive number"):
+        read_mjcf(write(tmp_path, text.replace("0.3", "-1")))

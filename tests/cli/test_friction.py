@@ -89,8 +89,12 @@ def test_a_load_is_weighed_against_the_model_and_against_a_run(folder, capsys):
         assert set(found["std"]) == {"mass", "com", "inertia_com"}
         assert found["mass"] == pytest.approx(1.0, rel=0.02)
         assert found["com"][0] == pytest.approx(0.1, abs=0.02)
-    assert main(arguments) == 1
+    out = folder / "found.json"
+    assert main([*arguments, "--flange", "0.05", "0", "0", "0", "0", "0", "--out", str(out)]) == 1
     written = capsys.readouterr()
+    assert json.loads(out.read_text())["payload"]["frame"]["name"] == "flange"
+    assert main(["export", str(out), "--to", "ur", "--out", str(folder / "load.script"), "--force"]) == 0
+    assert "set_target_payload(" in (folder / "load.script").read_text()
     assert "centre of gravity" in written.out
     assert "not excited" in written.err
 

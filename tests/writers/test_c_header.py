@@ -58,6 +58,20 @@ def test_the_compiled_header_agrees_on_a_thousand_random_states(name, rng):
     agree(arm(name, rng), rng, 1000)
 
 
+def test_the_header_compiled_as_cpp_agrees_on_a_thousand_random_states(rng, tmp_path):
+    path = compiler(CPP)
+    model = model_of(load_robot("panda"), rng)
+    motion = random_motion(model.model.robot, 1000, rng, speed=2.0)
+    (tmp_path / "header.h").write_text(HeaderSource(model.model, model.theta, "arm").text())
+    (tmp_path / "main.cpp").write_text(harness("arm", model.model, ["inverse_dynamics"]))
+    subprocess.run([path, *CPP[1:], *STRICT, "main.cpp", "-o", "program"], cwd=tmp_path, check=True)
+    states = "\n".join(" ".join(map(repr, row)) for row in np.hstack([motion.q, motion.dq, motion.ddq]).tolist())
+    done = subprocess.run([tmp_path / "program"], input=states, capture_output=True, text=True, check=True)
+    theirs = np.array(done.stdout.split(), dtype=float).reshape(1000, 7)
+    mine = model.model.torque(motion, model.theta)
+    np.testing.assert_allclose(theirs, mine, rtol=0.0, atol=FIGURE * np.abs(mine).max())
+
+
 @pytest.mark.data
 def test_the_compiled_header_of_a_ur10e_agrees_on_a_thousand_random_states(rng, data_dir):
     agree(arm("ur10e", rng, data_dir), rng, 1000)
@@ -175,7 +189,7 @@ int main(void)
 
 
 def test_without_a_compiler_the_header_is_evaluated_and_says_so(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(c_check.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     done = write_c_header(model_of(load_robot("planar2r"), rng), tmp_path / "arm.h")
     assert done.checked_by == "evaluated statement by statement"
     assert "never compiled" in done.notices[0]
@@ -186,7 +200,7 @@ def test_a_broken_compiler_counts_as_none(tmp_path, monkeypatch):
     broken = tmp_path / "cc"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(c_check.shutil, "which", lambda name: str(broken))
+    monkeypatch.setattr(shutil, "which", lambda name: str(broken))
     assert c_check.find_compiler() is None
 
 
@@ -195,7 +209,7 @@ def test_a_wrong_number_in_the_header_is_found(with_compiler, rng, tmp_path, mon
     if with_compiler:
         compiler(C)
     else:
-        monkeypatch.setattr(c_check.shutil, "which", lambda name: None)
+        monkeypatch.setattr(shutil, "which", lambda name: None)
     model = model_of(load_robot("planar2r"), rng)
     text = HeaderSource(model.model, model.theta, "arm").text()
     assert "9.81" in text

@@ -95,6 +95,14 @@ def test_a_damaged_payload_file_is_named(text, message, tmp_path):
         read_load(tmp_path / "load.json")
 
 
+def test_numbers_that_the_log_did_not_show_are_named(tmp_path):
+    std = {"mass": 0.1, "com": [0.1, None, 0.1], "inertia_com": [[0.1, None, 0.1], [None, 0.1, 0.1], [0.1, 0.1, None]]}
+    payload = {"mass": 2.0, "com": COM.tolist(), "inertia_com": TENSOR.tolist(), "frame": {"name": FLANGE}, "std": std}
+    (tmp_path / "load.json").write_text(json.dumps({"payload": payload}))
+    done = write_load_settings(read_load(tmp_path / "load.json"), tmp_path / "ur.script", controller="ur")
+    assert done.notices == ("the log did not show centre of mass y, Ixy, Izz of this load: these are guesses",)
+
+
 def test_a_missing_payload_file_says_who_writes_one(tmp_path):
     with pytest.raises(ModelFileError, match="dynid payload MODEL LOG --out"):
         read_load(tmp_path / "load.json")

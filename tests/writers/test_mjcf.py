@@ -131,6 +131,12 @@ def test_a_file_that_ignores_inertial_elements_is_refused(arm, rng, tmp_path):
         write_mjcf(model_of(load_robot(arm), rng), tmp_path / "new.xml", template=arm)
 
 
+def test_gravity_of_the_file_stays_and_another_one_is_named(arm, rng, tmp_path):
+    model = model_of(load_robot(arm, gravity=(0.0, 0.0, -3.7)), rng)
+    done = write_mjcf(model, tmp_path / "new.xml", template=arm)
+    assert "gravity of the file stays [0, 0.5, -9.7] m/s²; the model was identified under [0, 0, -3.7]" in done.notices
+
+
 def test_a_spring_that_stays_is_named(arm, rng, tmp_path):
     arm.write_text(ARM.replace('range="-170 170"', 'stiffness="5"'))
     done = write_mjcf(model_of(load_robot(arm), rng), tmp_path / "new.xml", template=arm)
@@ -148,13 +154,20 @@ def test_without_mujoco_other_readers_decide(rng, tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     done = write_mjcf(model_of(load_robot("spatial2r"), rng), tmp_path / "robot.xml")
     assert done.checked_by == "Pinocchio"
-    assert "MuJoCo did not read it back: it is not installed" in done.notices
+    assert done.notices == ()
 
 
 def test_a_file_that_would_predict_another_torque_does_not_appear(rng, tmp_path, monkeypatch):
     real = mjcf.mjcf_text
     monkeypatch.setattr(mjcf, "mjcf_text", lambda *a, **k: real(*a, **k).replace('armature="', 'armature="1'))
     with pytest.raises(ExportError, match="not written, read back its torque"):
+        write_mjcf(model_of(load_robot("spatial2r"), rng), tmp_path / "robot.xml")
+    assert not (tmp_path / "robot.xml").exists()
+
+
+def test_a_fresh_file_that_mujoco_refuses_does_not_appear(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(mjcf, "mujoco_torque", lambda *a, **k: "inertia must satisfy A + B >= C")
+    with pytest.raises(ExportError, match=r"MuJoCo refuses it: inertia must satisfy"):
         write_mjcf(model_of(load_robot("spatial2r"), rng), tmp_path / "robot.xml")
     assert not (tmp_path / "robot.xml").exists()
 

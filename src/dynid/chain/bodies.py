@@ -77,6 +77,8 @@ class BodyJoint:
     limits: Limits = field(default_factory=Limits)
     mimic: Mimic | None = None
     element: Element | None = None
+    rotor_inertia: float = 0.0
+    """Of rotor and gear at the joint (MJCF `armature`), kg·m² or kg."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)

@@ -45,7 +45,8 @@ def read_robot_file(
     """The robot of a URDF or MJCF file, told apart by the root element; meshes are never opened.
 
     Joints come depth first, siblings as in the file. A link has nominal parameters when it, or a link fixed to it,
-    has inertia in the file; a moving link without any has None. Rotor inertia (MJCF `armature`) is not part of them.
+    has inertia in the file; a moving link without any has None. MJCF `armature` is the nominal rotor inertia of its
+    joint.
 
     Args:
         path: the file.
@@ -162,7 +163,17 @@ def assembled(tree: BodyTree, inertials: InertialsPolicy, lock: Mapping[str, flo
 def _joint(tree: BodyTree, body: Body, joint: BodyJoint, parent: int, T_parent_joint: Transform, link: Link) -> Joint:
     kind: Literal["revolute", "prismatic"] = "prismatic" if joint.kind == "prismatic" else "revolute"
     try:
-        return Joint(joint.name, kind, parent, T_parent_joint, joint.axis, link, joint.T_joint_body, joint.limits)
+        return Joint(
+            joint.name,
+            kind,
+            parent,
+            T_parent_joint,
+            joint.axis,
+            link,
+            joint.T_joint_body,
+            joint.limits,
+            joint.rotor_inertia,
+        )
     except RobotError as error:
         raise tree.fault(joint, str(error)) from error
 

@@ -213,6 +213,7 @@ class _Reader:
             self._limits(element, name),
             self.mimics.get(name),
             element,
+            self.document.number(element, "armature", 0.0),
         )
 
     def _reference(self, joint: Element) -> float:

@@ -115,6 +115,8 @@ class Joint:
     T_joint_link: Transform = field(default_factory=lambda: np.eye(4))
     """Link frame in the moved joint frame: the identity but for standard DH tables."""
     limits: Limits = Limits()
+    rotor_inertia: float = 0.0
+    """Nominal inertia of rotor and gear seen at the joint, kg·m² or kg; 0 where the robot file says nothing."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -125,6 +127,8 @@ class Joint:
         if abs(norm - 1.0) > 1e-12:  # an axis that is a unit vector keeps its digits through a model file
             object.__setattr__(self, "axis", readonly(self.axis / norm))
         self.limits.check(self.name)
+        if not 0.0 <= self.rotor_inertia < np.inf:
+            raise RobotError(f"joint {self.name!r}: rotor inertia {self.rotor_inertia:g} is not a positive number")
 
     def T_parent_link(self, position: float) -> Transform:
         """The link frame in the parent link frame at `position` (rad or m)."""

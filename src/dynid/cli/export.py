@@ -120,7 +120,7 @@ def _export_load(
             raise ExportError(f"{path}: the load is in the flange frame already; leave --flange out")
         load = load.at_flange(transform(rotation_rpy(*flange[3:]), flange[:3]))
     done = write_load_settings(load, out, controller=to, force=force)
-    _report(done, "load", "", force and len(done.notices) > (to == "franka-desk"), json)
+    _report(done, "load", "", force and bool(done.notices) and "impossible" in done.notices[0], json)
     return 0
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dynid.chain.markup import read_markup
-from dynid.cli.console import warn
+from dynid.cli.console import say, warn
 from dynid.cli.options import locked_joint
 from dynid.cli.pipeline import hashed
 from dynid.errors import ExportError, RobotError
 from dynid.writers import Exported, IdentifiedModel, write_urdf
 
-__all__ = ["Origin", "origin_of", "urdf_content", "warn_of_urdf", "write_urdf_like_its_origin"]
+__all__ = ["Origin", "origin_of", "say_of_urdf", "urdf_content", "warn_of_urdf", "write_urdf_like_its_origin"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def _stories(provenance: Mapping[str, object]) -> Iterator[Mapping[str, object]]
 def write_urdf_like_its_origin(model: IdentifiedModel, path: Path) -> tuple[Exported, str]:
     """Write robot.urdf (SI) in place of the file the model came from, or fresh; and which, as a sentence."""
     origin = origin_of(model, "robot")
-    if origin.path is not None and origin.path.resolve() != path.resolve():
+    if origin.path is not None:
         try:
             done = write_urdf(model, path, template=origin.path, lock=origin.lock)
             return done, f"{origin.path} with new inertias, damping and friction; nothing else changed"
@@ -91,3 +91,10 @@ def warn_of_urdf(content: Mapping[str, object]) -> None:
     if isinstance(told, Mapping):
         for sentence in (*told["left_out"], *told["notices"]):
             warn(f"robot.urdf: {sentence}")
+
+
+def say_of_urdf(content: Mapping[str, object]) -> None:
+    """Say how robot.urdf came about; nothing where none was written."""
+    told = content.get("urdf")
+    if isinstance(told, Mapping):
+        say("robot.urdf", str(told["how"]))

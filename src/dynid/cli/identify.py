@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dynid.cli.console import emit_json, note, say, table, warn
-from dynid.cli.exporting import urdf_content, warn_of_urdf, write_urdf_like_its_origin
+from dynid.cli.exporting import say_of_urdf, urdf_content, warn_of_urdf, write_urdf_like_its_origin
 from dynid.cli.fit_options import FitOptions
 from dynid.cli.identify_job import IdentifyJob, Outcome
 from dynid.cli.options import JsonFlag, RobotName, RobotOptions, free_place
@@ -114,6 +114,7 @@ def identify(
         emit_json(outcome.content)
     else:
         _show(outcome)
+        say_of_urdf(outcome.content)
     return verdict(outcome, force)
 
 

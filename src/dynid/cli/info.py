@@ -78,6 +78,7 @@ def _content(robot: Robot, model: TorqueModel, base: BaseParameters, impossible:
                 "jerk_limit": joint.limits.jerk,
                 "effort_limit": joint.limits.effort,
                 "mass": None if joint.link.nominal is None else joint.link.nominal.mass,
+                "rotor_inertia": joint.rotor_inertia,
             }
             for joint in robot.joints
         ],
@@ -126,6 +127,13 @@ def _show(robot: Robot, model: TorqueModel, base: BaseParameters) -> None:
             )
         )
     table(("", "joint", "type", "link", "position", "velocity", "acceleration", "effort", "nominal mass"), rows)
+    rotors = [
+        f"{joint.name} {joint.rotor_inertia:.4g} {'kg·m²' if joint.type == 'revolute' else 'kg'}"
+        for joint in robot.joints
+        if joint.rotor_inertia
+    ]
+    if rotors:
+        say("rotors", f"{', '.join(rotors)} (armature of the file; --rotor-inertia fits it)")
     note("")
     rows_base = [
         (str(k), column.unit, label)

@@ -130,9 +130,13 @@ class TorqueModel:
         return any(_has_memory(model) for model in self.joint_models)
 
     def nominal(self) -> Float[Array, " n_params"]:
-        """θ of the robot file (SI): its nominal inertias, friction and rotor inertia zero."""
+        """θ of the robot file (SI): its nominal inertias and rotors, friction zero; coupled motors without rotors."""
         theta = np.zeros(self.n_params)
         theta[: self.n_inertial] = self.robot.nominal.ravel()
+        own = theta[self.n_inertial :].reshape(self.n_dof, len(self.terms))
+        for k, term in enumerate(self.terms):
+            if term.symbol == "Ia" and self.robot.transmission is None:
+                own[:, k] = [joint.rotor_inertia for joint in self.robot.joints]
         return theta
 
     def regressor(

@@ -154,6 +154,7 @@ class HeaderSource:
             f"{story}"
             " *\n"
             " * C99 and C++, double precision; no allocation, no mutable globals, safe to call from several threads.\n"
+            " * Results must not overlap what they are computed from.\n"
             f" * Compile -D{self.macro}_SELF_TEST for a program that checks this header.\n"
             " */\n"
             f"#ifndef {self.macro}_DYNAMICS_H\n#define {self.macro}_DYNAMICS_H\n\n#include <math.h>\n\n"

@@ -42,6 +42,8 @@ class Load:
     frame: str
     """``flange``, or the link whose frame it is."""
     source: str = "memory"
+    unseen: tuple[str, ...] = ()
+    """Numbers that the log did not show, so that they are a guess."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -54,7 +56,7 @@ class Load:
     def at_flange(self, T_link_flange: Transform) -> Load:
         """The same load in the frame of a flange that sits at `T_link_flange` (m) in the link's frame."""
         R, p = T_link_flange[:3, :3], T_link_flange[:3, 3]
-        return Load(self.mass, R.T @ (self.com - p), R.T @ self.inertia_com @ R, FLANGE, self.source)
+        return Load(self.mass, R.T @ (self.com - p), R.T @ self.inertia_com @ R, FLANGE, self.source, self.unseen)
 
 
 def read_load(path: Path) -> Load:
@@ -83,7 +85,25 @@ def read_load(path: Path) -> Load:
         raise ModelFileError(f"{path}: damaged payload: {error!r}; run dynid payload again") from error
     if not np.allclose(tensor, tensor.T, rtol=1e-9, atol=0.0):
         raise ModelFileError(f"{path}: damaged payload: the inertia is not symmetric")
-    return Load(float(mass), com, 0.5 * (tensor + tensor.T), named, str(path))
+    return Load(float(mass), com, 0.5 * (tensor + tensor.T), named, str(path), _unseen(payload.get("std")))
+
+
+def _unseen(std: object) -> tuple[str, ...]:
+    """Names of the numbers whose standard deviation is null, which stands for infinite."""
+    if not isinstance(std, dict):
+        return ()
+    names = ["mass"] if std.get("mass", 0.0) is None else []
+    com, tensor = std.get("com"), std.get("inertia_com")
+    if isinstance(com, list):
+        names += [f"centre of mass {axis}" for axis, value in zip("xyz", com, strict=False) if value is None]
+    if isinstance(tensor, list) and all(isinstance(row, list) for row in tensor):
+        names += [
+            f"I{a}{b}"
+            for i, (a, row) in enumerate(zip("xyz", tensor, strict=False))
+            for b, value in zip("xyz"[i:], row[i:], strict=False)
+            if value is None
+        ]
+    return tuple(names)
 
 
 def _numbers(value: object, shape: tuple[int, ...]) -> Float[Array, "..."]:
@@ -122,6 +142,8 @@ def write_load_settings(load: Load, path: Path, *, controller: Controller, force
     text = {"franka": _franka, "franka-desk": _desk, "ur": _urscript}[controller](load, notices)
     again = _READERS[controller](text)
     error = demand_agreement(path, [("load", relative_error(load.inertial.pi, again.pi))])
+    if load.unseen:
+        notices = (*notices, f"the log did not show {', '.join(load.unseen)} of this load: these are guesses")
     if controller == "franka-desk":
         notices = (*notices, "the transformation from flange to end effector is the identity: put yours in its place")
     write_whole(path, text)

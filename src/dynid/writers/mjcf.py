@@ -9,7 +9,7 @@ import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from dynid.arrays import Array, Float, Matrix3
+from dynid.arrays import Array, Float, Matrix3, Vector3
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.markup import Document, Edit, Element, InsertChild, NewElement, RemoveAttribute, SetAttribute, edited
 from dynid.chain.mjcf_parts import ORIENTATIONS, read_compiler, read_shape
@@ -29,7 +29,7 @@ from dynid.writers.exports import (
 )
 from dynid.writers.in_place import Share, Template, read_template, reread
 from dynid.writers.joint_terms import PassiveTerms, passive_terms
-from dynid.writers.mjcf_check import mujoco_torque, own_torque, pinocchio_mjcf_torque
+from dynid.writers.mjcf_check import NOT_INSTALLED, mujoco_torque, own_torque, pinocchio_mjcf_torque
 from dynid.writers.model_file import IdentifiedModel
 
 __all__ = ["mjcf_text", "write_mjcf"]
@@ -83,7 +83,7 @@ def write_mjcf(
         data, told = _edited(found, links, passive)
         if warning:
             data = data.rstrip() + f"\n<!--{warning}-->\n".encode("ascii", "xmlcharrefreplace")
-        notices, held = (*notices, *told), found.held
+        notices, held = (*notices, *told, *_other_gravity(found.tree.gravity, robot)), found.held
     off, n_states, by, doubts = _checked(data, model, passive, held, path, fresh=template is None)
     write_whole(path, data)
     return Exported(path, "mjcf", off, n_states, by, left_out, (*notices, *doubts))
@@ -101,7 +101,11 @@ def _checked(
     readers, doubts = [], []
     theirs = mujoco_torque(data, robot, motion, held, gravity_of_file=fresh)
     if isinstance(theirs, str):
-        doubts.append(f"MuJoCo did not read it back: {theirs}")
+        if theirs != NOT_INSTALLED and fresh and model.consistent:
+            # A fresh file needs no meshes, so there is no excuse.
+            raise ExportError(f"{path}: not written, MuJoCo refuses it: {theirs}")
+        if theirs != NOT_INSTALLED:
+            doubts.append(f"MuJoCo did not read it back: {theirs}")
     else:
         errors.append(("torque (MuJoCo)", relative_error(mine, theirs)))
         readers.append("MuJoCo")
@@ -118,6 +122,13 @@ def _checked(
         " and ".join(readers) or "dynid's own reader",
         tuple(doubts),
     )
+
+
+def _other_gravity(of_file: Vector3, robot: Robot) -> tuple[str, ...]:
+    if np.allclose(of_file, robot.gravity, rtol=0.0, atol=1e-9):
+        return ()
+    file, mine = (", ".join(f"{x:.5g}" for x in g) for g in (of_file, robot.gravity))
+    return (f"gravity of the file stays [{file}] m/s²; the model was identified under [{mine}]",)
 
 
 def _unsaid(robot: Robot) -> tuple[str, ...]:
@@ -270,6 +281,8 @@ def _joint_edits(template: Template, passive: PassiveTerms, notices: list[str]) 
         for attribute, value in zip(PASSIVE, values, strict=True):
             if document.number(element, attribute, 0.0) != value:
                 edits.append(SetAttribute(element, attribute, _number(float(value))))
+                if value == 0.0:
+                    notices.append(f"{name}: {attribute} of the file set to 0, since the model has none")
         if document.number(element, "stiffness", 0.0) != 0.0:
             notices.append(f"{name}: the spring of the file stays, and is not part of the model")
     return edits

@@ -18,6 +18,8 @@ from dynid.writers.urdf import pinocchio_torque
 
 __all__ = ["mujoco_torque", "own_torque", "pinocchio_mjcf_torque"]
 
+NOT_INSTALLED = "it is not installed"
+"""Why MuJoCo, which dynid does not depend on, often says nothing."""
 FAST = 1e9
 """1/s, damping of MuJoCo's soft friction constraint: at any speed it gives the full dry friction."""
 HARD = 0.9999
@@ -50,7 +52,7 @@ def mujoco_torque(
     try:
         import mujoco
     except ImportError:
-        return "it is not installed"
+        return NOT_INSTALLED
     try:
         model = mujoco.MjModel.from_xml_string(data.decode())
     except (ValueError, UnicodeDecodeError) as error:

@@ -240,6 +240,7 @@ def _robot_out(robot: Robot) -> dict[str, object]:
                     name: _number(getattr(joint.limits, name))
                     for name in ("lower", "upper", "velocity", "effort", "acceleration", "jerk")
                 },
+                **({"rotor_inertia": joint.rotor_inertia} if joint.rotor_inertia else {}),
                 "link": joint.link.name,
                 "includes": list(joint.link.includes),
                 "nominal": None if joint.link.nominal is None else joint.link.nominal.pi.tolist(),
@@ -272,6 +273,7 @@ def _robot_in(content: Json) -> Robot:
                 ),
                 T_joint_link=np.array(part["T_joint_link"], dtype=float),
                 limits=Limits(**limits),
+                rotor_inertia=float(str(part.get("rotor_inertia", 0.0))),
             )
         )
     gravity = np.array(content["gravity"], dtype=float)
