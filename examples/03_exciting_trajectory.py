@@ -21,7 +21,7 @@ from dynid.excitation import write_csv
 robot = load_robot("panda")
 model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))
 base = base_parameters(model)
-basis = FourierBasis(n_harmonics=5, base_frequency=0.1)
+basis = FourierBasis(harmonics=5, base_frequency_hz=0.1)
 limits = MotionLimits.of(robot, effort_margin=0.1)
 
 busy = random_fourier(robot, basis=basis, limits=limits, seed=0)

@@ -17,16 +17,18 @@ from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS
 
 __all__ = ["TIME_NAMES", "Block", "Layout", "Table", "layout", "regrouped"]
 
-TIME_NAMES = ("t", "time", "timestamp", "t_s", "time_s", "stamp", "sec", "secs", "seconds")
+TIME_NAMES = ("t", "time", "timestamp", "t_s", "time_s", "stamp", "sec", "secs", "seconds", "__time")
 """Names of a time column in s, the most trusted first."""
 STEMS: dict[str, tuple[str, ...]] = {
-    "q": ("q", "position", "pos", "joint_position", "joint_pos", "angle"),
-    "dq": ("dq", "qd", "qdot", "velocity", "vel", "joint_velocity", "joint_vel", "speed"),
+    "q": ("q", "position", "pos", "joint_position", "joint_pos", "angle", "actual_q"),
+    "dq": ("dq", "qd", "qdot", "velocity", "vel", "joint_velocity", "joint_vel", "speed", "actual_qd"),
     "ddq": ("ddq", "qdd", "qddot", "acceleration", "acc", "joint_acceleration", "joint_acc"),
-    "tau": ("tau", "τ", "torque", "trq", "effort", "joint_torque", "joint_effort"),
-    "current": ("i", "current", "cur", "motor_current", "joint_current"),
+    "tau": ("tau", "τ", "torque", "trq", "effort", "eff", "joint_torque", "joint_effort"),
+    "current": ("i", "current", "cur", "motor_current", "joint_current", "actual_current"),
 }
 """Names of signals; the first is the one dynid writes, the others are tried where it is absent."""
+UNIT_MARK = re.compile(r"\s*(?:\[\s*([^\]\d][^\]]*)\]|\(\s*([^)\d][^)]*)\))\s*$")
+"""A unit after a name, as in ``q1 [deg]``; a number in brackets is an index."""
 MAX_LISTED = 40
 """Columns of a file that an error lists."""
 MAX_UNFIT = 8
@@ -122,11 +124,16 @@ def layout(table: Table, joint_names: Sequence[str], columns: ColumnMap) -> Layo
         spans[signal] = slice(len(names), len(names) + len(places))
         names += places
         if signal == "t":
-            factors.append(unit_factor("t", columns.units.t))
+            factors.append(
+                unit_factor("t", columns.units.t) * _written_factor(table.source, signal, places[0], columns)
+            )
         elif signal in WRENCH_SIGNALS:
             factors += [float(columns.wrench_sign)] * len(places)
         else:
-            factors += [columns.factor(signal, joint) for joint in joint_names]
+            factors += [
+                columns.factor(signal, joint) * _written_factor(table.source, signal, place, columns)
+                for joint, place in zip(joint_names, places, strict=True)
+            ]
     reused = [name for name, count in Counter(names).items() if count > 1]
     if reused:
         raise RecordingError(
@@ -136,6 +143,18 @@ def layout(table: Table, joint_names: Sequence[str], columns: ColumnMap) -> Layo
     return Layout(table.source, tuple(joint_names), tuple(names), np.array(factors), spans, columns.rate_hz)
 
 
+def _written_factor(source: str, signal: str, name: str, columns: ColumnMap) -> float:
+    """The factor of a unit that stands in the name of a column; a map that says units knows better."""
+    found = UNIT_MARK.search(name)
+    said: object = getattr(columns.units, signal)
+    if found is None or (said != "s" if signal == "t" else bool(said)):
+        return 1.0
+    try:
+        return unit_factor(signal, (found[1] or found[2]).strip())
+    except ValueError as error:
+        raise RecordingError(f"{source}: column {name!r}: {error}; say the unit in a column map (--columns)") from error
+
+
 class _Search:
     """One search through the columns of a table; gathers what is missing, so that one error names it all."""
 
@@ -143,12 +162,16 @@ class _Search:
         self.table = table
         self.joint_names = joint_names
         self.columns = columns
-        order = columns.ordered(joint_names)
-        self.numbers = {joint: order.index(joint) + columns.first for joint in joint_names}
         self.names = set(table.names)
         self.folded: dict[str, list[str]] = {}
         for name in table.names:
-            self.folded.setdefault(name.casefold(), []).append(name)
+            for spelling in dict.fromkeys((name.casefold(), _bare(name))):
+                self.folded.setdefault(spelling, []).append(name)
+        # Columns numbered from 0 to n − 1 can only be meant one way.
+        from_zero = any(self.numbered(STEMS["q"], rank) == list(range(len(joint_names))) for rank in (0, 1))
+        self.first = 0 if from_zero else columns.first
+        order = columns.ordered(joint_names)
+        self.numbers = {joint: order.index(joint) + self.first for joint in joint_names}
         self.missing: list[str] = []
         self.wanted: list[str] = []
 
@@ -217,6 +240,13 @@ class _Search:
                 continue
             candidates += [f"{stem}{mark}" for mark in (f"_{number}", f".{number}", f"[{number}]")]
             candidates += [f"{stem}_{name}", f"{stem}/{name}", f"{name}.{stem}", f"{name}_{stem}", f"{name}/{stem}"]
+            for joint_mark in (f"joint{number}", f"joint_{number}", f"j{number}"):
+                candidates += [
+                    f"{joint_mark}_{stem}",
+                    f"{joint_mark}.{stem}",
+                    f"{joint_mark}/{stem}",
+                    f"{stem}_{joint_mark}",
+                ]
             found += [column for c in dict.fromkeys(candidates) for column in self.folded.get(c.casefold(), [])]
         return self.only(f"{signal} of joint {joint!r}", list(dict.fromkeys(found))) if found else None
 
@@ -230,7 +260,7 @@ class _Search:
 
     def check_count(self, signal: str, numbered: list[int]) -> None:
         """Refuse columns numbered for another robot, or from 0 where they should be from 1."""
-        first, n_dof, stem = self.columns.first, len(self.joint_names), STEMS[signal][0]
+        first, n_dof, stem = self.first, len(self.joint_names), STEMS[signal][0]
         if not numbered or numbered[0] > 1 or numbered != list(range(numbered[0], numbered[0] + len(numbered))):
             return
         if len(numbered) != n_dof:
@@ -297,6 +327,12 @@ class _Search:
             f"{self.table.source}: no column {', '.join(self.missing)}; {self.robot()}; the file has {listing}"
             f"{hint}{unfit}; rename them or give a column map (--columns map.toml)"
         )
+
+
+def _bare(name: str) -> str:
+    """A name without unit, spaces and the topic it came from: ``/joint_states/elbow/position [rad]``, ``q 1``."""
+    plain = re.sub(r"\s+", "_", UNIT_MARK.sub("", name).strip()).casefold()
+    return re.sub(r"^/[^/]+/", "", plain)
 
 
 def regrouped(pieces: Iterable[Float[Array, "_ n_columns"]], n_samples: int) -> Iterator[Block]:

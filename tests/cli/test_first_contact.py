@@ -1,0 +1,79 @@
+"""An empty folder, a robot file and a CSV: one command, no configuration."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dynid import load_robot, plausible_parameters, read_recording, simulate, smooth_motion, write_csv
+from dynid.cli import main
+from dynid.dynamics import TorqueModel, friction_models
+
+JOINTS = ("joint1", "joint2")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The folder of a new user, with a log of a planar arm."""
+    model = TorqueModel(load_robot("planar2r"), friction_models("viscous+coulomb+offset"))
+    rng = np.random.default_rng(0)
+    motion = smooth_motion(model.robot, rng, kind="fourier", duration=10.0, rate_hz=100.0)
+    write_csv(simulate(model, motion, rng, theta=plausible_parameters(model)).recording, tmp_path / "run.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_results_go_to_a_free_folder_when_none_is_named(folder, capsys):
+    for expected in ("result", "result-2", "result-3"):
+        assert main(["identify", "planar2r", "run.csv", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["files"]["model"] == f"{expected}/model.json"
+        assert (folder / expected / "model.json").exists()
+    assert main(["simulate", "planar2r", "--duration", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["files"]["log"] == "log.csv"
+    assert main(["simulate", "planar2r", "--duration", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["files"]["log"] == "log-2.csv"
+
+
+HEADERS = {
+    "units in brackets": "t [s],q1 [rad],q2 [rad],dq1 [rad/s],dq2 [rad/s],tau1 [Nm],tau2 [Nm]",
+    "units in parentheses": "time (s),q1(rad),q2(rad),dq1(rad/s),dq2(rad/s),tau1(N·m),tau2(N·m)",
+    "ROS endings": "Time,joint1_pos,joint2_pos,joint1_vel,joint2_vel,joint1_eff,joint2_eff",
+    "from zero": "t,q0,q1,dq0,dq1,tau0,tau1",
+    "from zero, words": "timestamp,position_0,position_1,velocity_0,velocity_1,effort_0,effort_1",
+    "joints by number": "time,j1_position,j2_position,j1_velocity,j2_velocity,j1_torque,j2_torque",
+    "topic": "__time,/js/position[0],/js/position[1],/js/velocity[0],/js/velocity[1],/js/effort[0],/js/effort[1]",
+    "topic and joint": "__time,/js/joint1/position,/js/joint2/position,/js/joint1/velocity,/js/joint2/velocity,"
+    "/js/joint1/effort,/js/joint2/effort",
+    "spaces": "t,q 1,q 2,dq 1,dq 2,tau 1,tau 2",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+def test_usual_spellings_of_columns_are_understood(folder, header):
+    rows = (folder / "run.csv").read_text(encoding="utf-8").splitlines()[1:]
+    (folder / "other.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    expected, found = read_recording("run.csv", JOINTS), read_recording("other.csv", JOINTS)
+    for signal in ("t", "q", "dq", "tau"):
+        np.testing.assert_array_equal(getattr(found, signal), getattr(expected, signal))
+
+
+def test_semicolons_decimal_commas_a_mark_and_degrees_are_understood(folder):
+    rows = (folder / "run.csv").read_text(encoding="utf-8").splitlines()[1:]
+    text = "\n".join(row.replace(",", ";").replace(".", ",") for row in rows)
+    header = "t [s];q1 [deg];q2 [deg];dq1 [rad/s];dq2 [rad/s];tau1 [Nm];tau2 [Nm]\n"
+    (folder / "other.csv").write_bytes(b"\xef\xbb\xbf" + (header + text + "\n").encode())
+    expected, found = read_recording("run.csv", JOINTS), read_recording("other.csv", JOINTS)
+    np.testing.assert_allclose(found.q, np.deg2rad(expected.q))
+    np.testing.assert_array_equal(found.tau, expected.tau)
+
+
+def test_the_data_command_speaks_json_and_refuses_kindly(folder, capsys, monkeypatch):
+    monkeypatch.delenv("DYNID_DATA", raising=False)
+    assert main(["data", "fetch", "wam7", "--json"]) == 2
+    assert "--unverified" in capsys.readouterr().err
+    assert main(["data", "fetch", "pandas"]) == 2
+    assert "did you mean 'panda'" in capsys.readouterr().err
+    np.savetxt("rows.csv", np.column_stack([0.01 * np.arange(50), np.ones((50, 18))]), delimiter=",", fmt="%.4f")
+    assert main(["data", "convert", "ur", "rows.csv", "--rows", "2", "21", "--out", "log.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["logs"][0]["n_samples"] == 20
+    assert sorted(path.name for path in folder.iterdir()) == ["log.csv", "rows.csv", "run.csv"]
