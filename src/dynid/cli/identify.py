@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.fit_options import FitOptions
+from dynid.cli.identify_report import compared, data_notes
 from dynid.cli.options import JsonFlag, RobotOptions
 from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
 from dynid.cli.progress import progress
@@ -21,9 +22,7 @@ from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
 from dynid.errors import DynidError, RecordingError
 from dynid.recording import Recording, Samples
 from dynid.regression import (
-    OLS,
     Estimate,
-    FitError,
     FrictionChoice,
     Regression,
     SampleRows,
@@ -36,7 +35,16 @@ from dynid.regression import (
     velocity_threshold,
 )
 from dynid.validation import Validation, validate
-from dynid.writers import Comparison, Compressed, IdentifiedModel, identification_report, save_model, write_urdf
+from dynid.writers import (
+    Compressed,
+    IdentifiedModel,
+    Report,
+    identification_report,
+    judge,
+    save_model,
+    verdict_json,
+    write_urdf,
+)
 
 __all__ = ["identified_model", "identify"]
 
@@ -108,10 +116,21 @@ def identify(
             choice,
         )
         train = validate(model, result.parameters, samples, raw=raw)
-        held_out = [_held_out(path, result, log, samples, raw) for path in validate_on]
+        unseen = [_conditioned(path, result, log, samples) for path in validate_on]
+        held_out = [validate(model, result.parameters, other, raw=raw) for other in unseen]
         step("writing")
         content = _content(result, estimate, train, held_out)
-        files = _write(out, result, estimate, samples, train, held_out, regression, content)
+        report = identification_report(
+            result,
+            estimate,
+            samples,
+            train,
+            held_out,
+            compared(result, estimate, regression, unseen, raw=raw, content=content),
+            regression=regression,
+            notes=data_notes(logs, log, raw),
+        )
+        files = _write(out, result, report)
     content["files"] = files
     if json:
         emit_json(content)
@@ -203,10 +222,10 @@ def identified_model(
     )
 
 
-def _held_out(path: Path, result: IdentifiedModel, log: LogOptions, samples: Samples, raw: bool) -> Validation:
+def _conditioned(path: Path, result: IdentifiedModel, log: LogOptions, samples: Samples) -> Samples:
     recording: Recording = LogOptions(columns=log.columns, gains=log.gains).read(path, result.model.robot)
     plan = LogOptions(lowpass=samples.plan.low_pass.cutoff_hz).plan(recording, delay=samples.plan.delay)
-    return validate(result.model, result.parameters, plan.apply(recording), raw=raw)
+    return plan.apply(recording)
 
 
 def _content(
@@ -224,49 +243,34 @@ def _content(
         "status": estimate.status.name.lower(),
         "advice": estimate.status.value,
         "consistent": result.consistent,
+        "verdict": verdict_json(judge(result, estimate, train, held_out)),
         "rule": estimate.rule,
         "conditioning": result.results["conditioning"],
         "friction": result.results["friction"],
         "train": {"log": train.log, **error_json(train.error)},
         "validation": [{"log": v.log, **error_json(v.error)} for v in held_out],
         "parameters": parameters_json(estimate),
-        "full_parameters": _full(result),
+        "full_parameters": _full(result, estimate),
         "links": links_json(result),
     }
 
 
-def _full(result: IdentifiedModel) -> list[dict[str, object]]:
+def _full(result: IdentifiedModel, estimate: Estimate) -> list[dict[str, object]]:
     if result.theta is None:
         return []
-    columns = zip(result.model.symbols, result.theta, result.model.columns, result.labels, strict=True)
+    columns = zip(
+        result.model.symbols, result.theta, estimate.full_std, result.model.columns, result.labels, strict=True
+    )
     return [
-        {"symbol": symbol, "value": float(value), "unit": column.unit, "owner": column.owner, "origin": label}
-        for symbol, value, column, label in columns
+        {"symbol": symbol, "value": value, "std": std, "unit": column.unit, "owner": column.owner, "origin": label}
+        for symbol, value, std, column, label in columns
     ]
 
 
-def _write(
-    out: Path,
-    result: IdentifiedModel,
-    estimate: Estimate,
-    samples: Samples,
-    train: Validation,
-    held_out: list[Validation],
-    regression: Regression,
-    content: dict[str, object],
-) -> dict[str, str]:
-    comparisons = []
-    if result.model.robot.has_nominal:
-        nominal = FitError.on(regression, result.base.project(result.model.nominal()))
-        comparisons.append(Comparison("nominal inertias of the robot file, no friction", nominal.relative_percent))
-    if estimate.estimator != "ols":
-        free = OLS().fit(regression)
-        comparisons.append(Comparison("ordinary least squares (not a possible robot)", free.fit.relative_percent))
-    report = identification_report(result, estimate, samples, train, held_out, comparisons)
+def _write(out: Path, result: IdentifiedModel, report: Report) -> dict[str, str]:
     save_model(result, out / "model.json")
     report.write(out / "report.html")
     write_whole(out / "run.json", json_format.dumps(dict(result.provenance), indent=1, default=str) + "\n")
-    content["compared"] = [{"name": c.name, "relative_error_percent": c.relative_percent} for c in comparisons]
     files = {"model": str(out / "model.json"), "report": str(out / "report.html"), "run": str(out / "run.json")}
     if result.consistent:
         write_urdf(result, out / "robot.urdf")

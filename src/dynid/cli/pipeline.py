@@ -155,8 +155,9 @@ def parameters_json(estimate: Estimate) -> list[dict[str, object]]:
             "std_white": float(white),
             "unit": column.unit,
             "trust": trust,
+            "origin": origin,
         }
-        for label, leading, value, std, white, column, trust in zip(
+        for label, leading, value, std, white, column, trust, origin in zip(
             base.labels(),
             base.leading,
             estimate.beta,
@@ -164,6 +165,7 @@ def parameters_json(estimate: Estimate) -> list[dict[str, object]]:
             estimate.uncertainty.white_std,
             base.leading_columns,
             estimate.trust,
+            estimate.origins,
             strict=True,
         )
     ]
