@@ -90,7 +90,6 @@ def test_the_picture_opens_offline(tmp_path):
         "position, of the range",
         "velocity, of the limit",
         "nominal effort",
-        "condition number",
     ):
         assert text in page
 

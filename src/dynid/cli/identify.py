@@ -259,7 +259,7 @@ def _full(result: IdentifiedModel, estimate: Estimate) -> list[dict[str, object]
     if result.theta is None:
         return []
     columns = zip(
-        result.model.symbols, result.theta, estimate.full_std, result.model.columns, result.labels, strict=True
+        result.model.symbols, result.theta, estimate.full_std, result.model.columns, estimate.full_origins, strict=True
     )
     return [
         {"symbol": symbol, "value": value, "std": std, "unit": column.unit, "owner": column.owner, "origin": label}

@@ -21,7 +21,7 @@ UNRELIABLE = 0.3
 INFLATION_FLOOR = 0.5
 
 Trust = Literal["identified", "unreliable", "unseen"]
-Origin = Literal["identified", "combination", "prior", "bound", "open"]
+Origin = Literal["identified", "combination", "prior", "bound", "open", "unreliable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,22 +208,34 @@ class Estimate:
         """A word for every coefficient (no unit): what its value came from.
 
         Identified by the data; only in combination, where the data would fix it if the others were known (its
-        conditional σ is below 30 %); at a bound; else chosen by the prior, or left open by estimators without one.
+        conditional σ is below 30 %); at a bound; not excited, and so chosen by the prior, or left open by estimators
+        without one; else unreliable, mostly noise.
         """
         known = np.isfinite(self.std) & (self.std > 0.0)
         given_others = np.full(len(self.beta), np.inf)
         inner = np.linalg.pinv(self.correlation[np.ix_(known, known)], hermitian=True, rcond=1e-12)
         given_others[known] = self.std[known] / np.sqrt(np.maximum(np.diag(inner), 1.0))
-        otherwise: Origin = "open" if self.theta is None else "prior"
         at_bound = self._at_bound
         words: list[Origin] = []
         for k, (word, value) in enumerate(zip(self.trust, self.beta, strict=True)):
             if at_bound[k]:
                 words.append("bound")
-            elif word == "identified":
-                words.append("identified")
+            elif word == "unseen":
+                words.append("open" if self.theta is None else "prior")
+            elif word == "unreliable" and given_others[k] <= UNRELIABLE * abs(value):
+                words.append("combination")
             else:
-                words.append("combination" if given_others[k] <= UNRELIABLE * abs(value) else otherwise)
+                words.append(word)
+        return tuple(words)
+
+    @property
+    def full_origins(self) -> tuple[str, ...]:
+        """A word for every entry of θ (no unit): its label, and that of its coefficient where it shows by itself."""
+        words = list(self.labels)
+        alone = set(self.base.alone)
+        for k, word in zip(self.base.independent, self.origins, strict=True):
+            if words and self.base.symbols[k] in alone and words[k] == "identified":
+                words[k] = word
         return tuple(words)
 
     @property

@@ -11,7 +11,7 @@ from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.recording.signals import Samples
 from dynid.validation.validate import Contributions, Validation
-from dynid.writers.drawing import MAX_POINTS, Trace, curve, kept, line, packed, panel, shown
+from dynid.writers.drawing import MAX_POINTS, Trace, curve, line, packed, panel, shown
 from dynid.writers.report import Figure
 
 __all__ = [
@@ -28,14 +28,14 @@ __all__ = [
 
 MEASURED, PREDICTED, RESIDUAL = "@c0", "@c1", "@c2"
 EFFECTS = (
-    ("inertia", "@c0", "/"),
-    ("centrifugal and Coriolis", "@c4", "x"),
-    ("gravity", "@c3", "."),
-    ("friction and drives", "@c1", "\\"),
+    ("inertia", "@c0", "solid"),
+    ("Coriolis", "@c4", "dot"),
+    ("gravity", "@c3", "solid"),
+    ("friction, drives", "@c1", "dash"),
 )
-"""Parts of the torque, their colours, and the patterns that tell them apart without colour."""
+"""Parts of the torque, their colours, and dashes that tell them apart without colour."""
 _RAW_SECONDS = 3.0
-_SPECTRUM_POINTS = 400
+_PER_OCTAVE = 16
 _SPECTRUM_SAMPLES = 200_000
 
 
@@ -61,7 +61,7 @@ def torque_figures(
         layout: dict[str, object] = {
             "xaxis": {"title": {"text": "time / s"}, "anchor": "y2"},
             "yaxis": {"title": {"text": f"torque / {unit}"}, "domain": [0.36, 1.0]},
-            "yaxis2": {"title": {"text": f"diff. / {unit}"}, "domain": [0.0, 0.28], "zeroline": True},
+            "yaxis2": {"title": {"text": f"diff. / {unit}"}, "domain": [0.0, 0.28], "nticks": 4},
             "hovermode": "x unified",
         }
         said = f"error {error.relative_percent_joint[j]:.2f} %, RMSE {error.rmse[j]:.3g} {unit}"
@@ -115,12 +115,11 @@ def parts_figures(
     n_points: int = MAX_POINTS,
 ) -> tuple[Figure, ...]:
     """For every joint the parts of its torque over time (s), in `units`."""
-    dashes = ("solid", "dot", "solid", "dash")
     figures = []
     for j, (name, unit) in enumerate(zip(joint_names, units, strict=True)):
         traces: list[Trace] = [
             {**line(label, colour, dash=dash), **curve(t, values[:, j], n_points)}
-            for (label, colour, _), dash, values in zip(EFFECTS, dashes, _effects(parts), strict=True)
+            for (label, colour, dash), values in zip(EFFECTS, _effects(parts), strict=True)
         ]
         figures.append(panel(traces, "time / s", f"torque / {unit}", title=name, height=280, link=link))
     return tuple(figures)
@@ -187,7 +186,7 @@ def correlation_figure(labels: Sequence[str], correlation: Float[Array, "n_base 
         "Correlation of the coefficients' errors, −1 to 1, by leading parameter: pairs far from 0 are known better "
         "together than one by one."
     )
-    return Figure((trace,), layout, caption, height=560)
+    return Figure((trace,), layout, caption, height=min(860, 170 + 11 * len(names)))
 
 
 def singular_values_figure(values: Float[Array, " n_base"]) -> Figure:
@@ -221,20 +220,17 @@ def spectrum_figure(samples: Samples) -> Figure | None:
     if len(tau) < 64 or not np.any(moving):
         return None
     scaled = (tau[:, moving] - tau[:, moving].mean(axis=0)) / spread[moving]
-    n = min(len(scaled), 4096)
-    frequency, power = signal.welch(scaled, fs=low_pass.rate_hz, nperseg=n, axis=0)
-    raw = np.mean(power, axis=1)[1:]
-    frequency = frequency[1:]
+    frequency, power = signal.welch(scaled, fs=low_pass.rate_hz, nperseg=min(len(scaled), 65_536), axis=0)
+    frequency, raw = _by_octave(frequency[1:], np.mean(power, axis=1)[1:])
     gain = np.ones_like(frequency)
     if low_pass.active:
         _, response = signal.freqz(low_pass.kernel, worN=frequency, fs=low_pass.rate_hz)
         gain = np.abs(response) ** 2
-    index = kept(np.log10(np.maximum(raw, 1e-30)), _SPECTRUM_POINTS)
-    x = packed(frequency[index])
+    x = packed(frequency)
     floor = 1e-12 * float(np.max(raw))
     traces: list[Trace] = [
-        {**line("as logged", "@c7", width=1.4), "x": x, "y": packed(np.maximum(raw[index], floor))},
-        {**line("as fitted", MEASURED, width=2.0), "x": x, "y": packed(np.maximum((raw * gain)[index], floor))},
+        {**line("as logged", "@c7", width=1.4), "x": x, "y": packed(np.maximum(raw, floor))},
+        {**line("as fitted", MEASURED, width=2.0), "x": x, "y": packed(np.maximum(raw * gain, floor))},
     ]
     marks = [("bandwidth of the motion", samples.plan.bandwidth_hz, "@c3")]
     if low_pass.active:
@@ -254,6 +250,16 @@ def spectrum_figure(samples: Samples) -> Figure | None:
     }
     caption = "Spectrum of the torque, mean over the joints, each relative to its own spread."
     return Figure(tuple(traces), layout, caption, 330, "Torque by frequency", wide=False)
+
+
+def _by_octave(
+    frequency: Float[Array, " n_bins"], power: Float[Array, " n_bins"]
+) -> tuple[Float[Array, " n_left"], Float[Array, " n_left"]]:
+    """Means over stretches that are as wide as their frequency demands on a logarithmic axis."""
+    place = np.floor(np.log2(frequency / frequency[0]) * _PER_OCTAVE).astype(int)
+    _, index = np.unique(place, return_inverse=True)
+    count = np.bincount(index)
+    return np.bincount(index, frequency) / count, np.bincount(index, power) / count
 
 
 def raw_figure(samples: Samples, units: Sequence[str]) -> Figure | None:

@@ -55,7 +55,7 @@ def friction_figures(
             "name": "measured − links",
             "x": packed(velocity[some, j]),
             "y": packed(residual[some, j]),
-            "marker": {"size": 3, "color": "@c7", "opacity": 0.45},
+            "marker": {"size": 4, "color": "@c7", "opacity": 0.55},
             "hoverinfo": "skip",
         }
         curves: list[Trace] = [
@@ -65,6 +65,7 @@ def friction_figures(
         layout: dict[str, object] = {
             "xaxis": {"title": {"text": f"velocity / {'rad/s' if turns else 'm/s'}"}},
             "yaxis": {"title": {"text": f"torque / {'N·m' if turns else 'N'}"}},
+            "legend": {"itemsizing": "constant"},
         }
         figures.append(Figure((cloud, *curves), layout, "", 270, joint.name, wide=False))
     return tuple(figures)

@@ -16,7 +16,9 @@ __all__ = ["links_figure"]
 
 _VIEWS = ((0, 2, "x / m", "z / m"), (1, 2, "y / m", "z / m"), (0, 1, "x / m", "y / m"))
 """Axes of the three flat pictures: from the front, from the side, from above."""
-_SPHERE = (13, 7)
+_SPHERE = (17, 9)
+_THINNEST = 0.012
+"""Half axes are drawn at least this long, relative to the reach of the robot: a possible body may be flat."""
 
 
 def links_figure(
@@ -32,7 +34,8 @@ def links_figure(
     named = [joint.link.name for joint in robot.joints]
     masses = [link.mass for link in links]
     texts = [f"{shown(name)}: {mass:.3g} kg" for name, mass in zip(named, masses, strict=True)]
-    shapes = [_placed(link, pose) for link, pose in zip(links, poses, strict=True)]
+    thin = _THINNEST * max(float(np.max(np.linalg.norm(ends, axis=1))), 1e-3)
+    shapes = [_placed(link, pose, thin) for link, pose in zip(links, poses, strict=True)]
     centres = np.array([centre for centre, _ in shapes])
     nominal = _nominal_centres(robot, poses)
     traces: list[Trace] = [
@@ -60,7 +63,7 @@ def links_figure(
     }
     caption = (
         f"Uniform ellipsoids with the mass, centre of mass and inertia of each link, the robot {pose}. "
-        "Drag to turn, scroll to zoom."
+        "Bodies that are flat or thin as a needle are drawn a little thicker. Drag to turn, scroll to zoom."
     )
     flat = _flat(chain, texts, shapes, centres, nominal)
     return Figure(tuple(traces), layout, caption, height=600, flat=flat)
@@ -100,7 +103,7 @@ def _nominal_centres(robot: Robot, poses: list[Float[Array, "4 4"]]) -> Float[Ar
 
 
 def _placed(
-    link: InertialParameters, T_base_link: Float[Array, "4 4"]
+    link: InertialParameters, T_base_link: Float[Array, "4 4"], thinnest: float
 ) -> tuple[Float[Array, " 3"], Float[Array, "3 3"]]:
     """Centre (m) and half axes (columns, m) of a uniform ellipsoid: √(5 d/m) along the principal second moments d."""
     R, p = T_base_link[:3, :3], T_base_link[:3, 3]
@@ -109,7 +112,7 @@ def _placed(
     tensor = link.inertia_com
     second = 0.5 * np.trace(tensor) * np.eye(3) - tensor
     moments, axes = np.linalg.eigh(second)
-    half = np.sqrt(5.0 * np.maximum(moments, 0.0) / link.mass)
+    half = np.maximum(np.sqrt(5.0 * np.maximum(moments, 0.0) / link.mass), thinnest)
     return R @ link.com + p, R @ axes * half
 
 

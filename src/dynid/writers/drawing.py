@@ -1,4 +1,4 @@
-"""What every chart needs: curves of bounded size whose peaks survive, numbers packed for Plotly, text that stays text."""
+"""What every chart needs: curves of bounded size whose peaks survive, packed numbers, text that stays text."""
 
 from __future__ import annotations
 

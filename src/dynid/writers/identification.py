@@ -34,12 +34,13 @@ from dynid.writers.report import Figure, Report, Section, Table, Tile, worst
 from dynid.writers.tables import (
     coefficient_table,
     conditioning_table,
-    error_tables,
+    error_table,
     findings_table,
     full_table,
     joint_table,
     link_table,
     provenance_tables,
+    short_name,
 )
 from dynid.writers.verdict import judge, verdict
 
@@ -99,7 +100,7 @@ def identification_report(
         _glance(model, estimate, samples, train, held_out, notes),
         Section(
             "Torque it was fitted to",
-            (f"{train.log}: relative error {train.error.relative_percent:.2f} % over all joints. {zoom}",),
+            (f"{short_name(train.log)}: relative error {train.error.relative_percent:.2f} % over all joints. {zoom}",),
             figures=torque_figures(train, units, link="fit", n_points=n_points),
         ),
         _unseen(model, train, held_out, drawn, n_points),
@@ -166,20 +167,22 @@ def _unseen(
     model: IdentifiedModel, train: Validation, held_out: Sequence[Validation], drawn: Sequence[Validation], n: int
 ) -> Section:
     robot = model.model.robot
-    tables = error_tables(robot, train, held_out)
+    tables = (error_table(robot, train, held_out),)
     if not held_out:
         text = (
             "No log was held out. How the model predicts motion it has not seen is the test that counts: "
             "dynid identify … --validate OTHER_LOG, or dynid validate model.json OTHER_LOG."
         )
         return Section("Torque it had not seen", (text,), tables)
-    texts = [f"{v.log}: relative error {v.error.relative_percent:.2f} % over all joints." for v in held_out]
+    texts = [f"{short_name(v.log)}: relative error {v.error.relative_percent:.2f} % over all joints." for v in held_out]
     if len(drawn) < len(held_out):
         texts.append(f"Curves of the first {len(drawn)} logs are drawn.")
     figures: list[Figure] = []
     for k, validation in enumerate(drawn):
         group = torque_figures(validation, torque_units(robot), link=f"unseen{k}", n_points=n)
-        figures += [replace(f, title=f"{f.title} · {validation.log}") if len(drawn) > 1 else f for f in group]
+        figures += [
+            replace(f, title=f"{f.title} · {short_name(validation.log)}") if len(drawn) > 1 else f for f in group
+        ]
     return Section("Torque it had not seen", tuple(texts), tables, tuple(figures))
 
 
@@ -247,8 +250,8 @@ def _coefficients(estimate: Estimate) -> Section:
         "the column beside it counts every row as independent, as papers do, and is too small wherever data were "
         "filtered or the model misses something.",
         f"Identified: σ is at most {100 * UNRELIABLE:.0f} % of the value. Only in combination: it would be, were the "
-        "other coefficients known. Chosen by prior: the data say little, the rule of the estimator decided; left open "
-        "where it has none. At a bound: a limit decided.",
+        "other coefficients known. At a bound: a limit decided. Chosen by prior: the motion does not show it, the rule "
+        "of the estimator decided; left open where it has none. σ above 30 %: what the data say of it is mostly noise.",
     )
     return Section("Coefficients", texts, (coefficient_table(estimate),))
 
@@ -326,7 +329,8 @@ def _condition(estimate: Estimate, regression: Regression | None) -> Section:
 
 
 def _conditioning(samples: Samples, units: Sequence[str]) -> Section:
-    text = f"Chosen from the data: {'; '.join(samples.plan.choices)}. The regressor passed the same low-pass as the torque."
+    chosen = "; ".join(samples.plan.choices)
+    text = f"Chosen from the data: {chosen}. The regressor passed the same low-pass as the torque."
     figures = tuple(figure for figure in (spectrum_figure(samples), raw_figure(samples, units)) if figure is not None)
     return Section("How the log was conditioned", (text,), (conditioning_table(samples),), figures)
 

@@ -19,7 +19,7 @@ __all__ = ["BADGES", "Badge", "Criterion", "Figure", "Mark", "Report", "Section"
 
 Mark = Literal["good", "usable", "not good enough"]
 _MARKS: tuple[Mark, ...] = ("good", "usable", "not good enough")
-_NUMBER = re.compile(r"[+\-−]?(\d[\d \u2009.]*|\.\d+)(e[+\-−]?\d+)?(\s?%)?|[+\-−]?inf|nan")
+_NUMBER = re.compile(r"(> )?[+\-−]?(\d[\d \u2009.]*|\.\d+)(e[+\-−]?\d+)?(\s?%)?|[+\-−]?inf|nan")
 _NOTHING = ("", "–")
 _SEARCHABLE = 12
 """Tables with more rows than this get a box to filter them."""

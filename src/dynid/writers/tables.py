@@ -18,20 +18,25 @@ from dynid.writers.report import Table
 __all__ = [
     "coefficient_table",
     "conditioning_table",
-    "error_tables",
+    "error_table",
     "findings_table",
     "full_table",
     "joint_table",
     "link_table",
     "provenance_tables",
+    "short_name",
 ]
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+_MUCH = 1000.0
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 def _percent(std: float, value: float) -> str:
-    return f"{100.0 * std / abs(value):.1f}" if value and np.isfinite(std) else "–"
+    if not value or not np.isfinite(std):
+        return "–"
+    share = 100.0 * std / abs(value)
+    return f"{share:.1f}" if share < _MUCH else f"> {_MUCH:.0f}"
 
 
 def _number(value: float, digits: int = 5) -> str:
@@ -46,26 +51,30 @@ def _unit(robot: Robot, revolute: str, prismatic: str) -> str:
 def coefficient_table(estimate: Estimate) -> Table:
     """Coefficients with σ as correlated residuals demand and as papers count it, in the units of their leaders."""
     rows = tuple(
-        (label, _number(value), _number(std, 3), _number(white, 3), _percent(std, value), column.unit, origin, trust)
-        for label, value, std, white, column, origin, trust in zip(
+        (label, _number(value), _number(std, 3), _number(white, 3), _percent(std, value), column.unit, origin)
+        for label, value, std, white, column, origin in zip(
             estimate.base.labels(),
             estimate.beta,
             estimate.std,
             estimate.uncertainty.white_std,
             estimate.base.leading_columns,
             estimate.origins,
-            estimate.trust,
             strict=True,
         )
     )
-    headers = ("combination", "value", "σ", "σ, rows independent", "σ/|value| / %", "unit", "origin", "trust")
-    return Table(headers, rows, badges=(6, 7))
+    headers = ("combination", "value", "σ", "σ, rows independent", "σ/|value| / %", "unit", "origin")
+    return Table(headers, rows, badges=(6,))
 
 
 def full_table(model: IdentifiedModel, estimate: Estimate) -> Table:
     """Every parameter of a full set (SI), with σ where it shows by itself, and how it came about."""
     values = zip(
-        model.model.symbols, model.model.columns, model.parameters, estimate.full_std, model.labels, strict=True
+        model.model.symbols,
+        model.model.columns,
+        model.parameters,
+        estimate.full_std,
+        estimate.full_origins,
+        strict=True,
     )
     rows = tuple(
         (symbol, column.owner, _number(value), _number(std, 3), column.unit, label)
@@ -135,24 +144,29 @@ def joint_table(robot: Robot, samples: Samples, estimate: Estimate) -> Table:
     return Table(headers, tuple(rows), "What each joint did")
 
 
-def error_tables(robot: Robot, train: Validation, held_out: Sequence[Validation]) -> tuple[Table, ...]:
+def error_table(robot: Robot, train: Validation, held_out: Sequence[Validation]) -> Table:
     """Relative errors (%), RMSE (N·m or N), explained variance and whiteness, by log and joint."""
-    named = [(f"{train.log} (fitted)", train), *((v.log, v) for v in held_out)]
     unit = _unit(robot, "N·m", "N")
-    relative = tuple(
-        (label, f"{v.error.relative_percent:.2f}", *(f"{x:.2f}" for x in v.error.relative_percent_joint))
-        for label, v in named
+    rows: list[tuple[str, ...]] = []
+    for label, v in [(f"{short_name(train.log)} (fitted)", train), *((short_name(v.log), v) for v in held_out)]:
+        error = v.error
+        relative = (f"{error.relative_percent:.2f}", *(f"{x:.2f}" for x in error.relative_percent_joint))
+        rows += [
+            (label, "relative error / %", *relative),
+            (label, f"RMSE / {unit}", "–", *(f"{x:.3g}" for x in error.rmse)),
+            (label, "variance explained / %", "–", *(f"{100.0 * x:.2f}" for x in v.r_squared)),
+            (label, "likeness of neighbouring differences", "–", *(f"{x:.2f}" for x in v.whiteness)),
+        ]
+    caption = (
+        "Relative error is 100·‖τ − τ̂‖/‖τ‖. The last line is the correlation of neighbouring differences: 0 is noise, "
+        "1 an effect the model misses, or a low-pass."
     )
-    rmse = tuple((label, *(f"{x:.3g}" for x in v.error.rmse)) for label, v in named)
-    explained = tuple((label, *(f"{100.0 * x:.2f}" for x in v.r_squared)) for label, v in named)
-    white = tuple((label, *(f"{x:.2f}" for x in v.whiteness)) for label, v in named)
-    names = train.joint_names
-    return (
-        Table(("log", "all joints", *names), relative, "Relative error 100·‖τ − τ̂‖/‖τ‖, in %"),
-        Table(("log", *names), rmse, f"RMSE, in {unit}"),
-        Table(("log", *names), explained, "Variance explained, in %"),
-        Table(("log", *names), white, "Correlation of neighbouring differences: 0 is noise, 1 a missing effect"),
-    )
+    return Table(("log", "measure", "all joints", *train.joint_names), tuple(rows), caption)
+
+
+def short_name(source: str) -> str:
+    """The last part of a path (no unit)."""
+    return source.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or source
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
@@ -178,7 +192,7 @@ def conditioning_table(samples: Samples) -> Table:
         ("lost at each end of a stretch", f"{plan.margin:.3g} s"),
         ("stretches without a gap", str(len(samples.segments))),
     )
-    return Table(("setting", "value"), settings, f"Settings for {samples.source}")
+    return Table(("setting", "value"), settings, f"Settings for {short_name(samples.source)}")
 
 
 def provenance_tables(provenance: Mapping[str, object]) -> tuple[Table, ...]:

@@ -64,9 +64,10 @@
     layout.font = { color: palette.ink, size: 12, family: "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif" };
     layout.legend = Object.assign({ orientation: "h", x: 0, y: 1.01, yanchor: "bottom", font: { size: 12 } }, layout.legend);
     layout.hoverlabel = { bgcolor: palette.paper, bordercolor: palette.soft, font: { color: palette.ink }, namelength: 40 };
-    layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: palette.soft, activecolor: palette.ink };
+    layout.modebar = { bgcolor: palette.paper, color: palette.soft, activecolor: palette.ink };
     layout.uirevision = "kept";
-    if (window.matchMedia("(pointer: coarse)").matches) { layout.dragmode = false; }
+    // On a touch screen a finger scrolls the page; the buttons, which are always shown there, zoom.
+    if (window.matchMedia("(pointer: coarse)").matches) { layout.dragmode = false; layout.margin.t = 64; }
     if (printing) { layout.width = place.closest("figure").classList.contains("wide") ? 690 : 338; layout.autosize = false; }
     Object.keys(layout).forEach(function (key) {
       var axis = layout[key];
@@ -81,7 +82,7 @@
     if (was && !!was.scene !== /scatter3d|mesh3d|surface/.test(JSON.stringify(spec.data.map(function (t) { return t.type; })))) { Plotly.purge(place); }
     try {
       Plotly.react(place, coloured(spec.data, palette, false), layout, {
-        responsive: !printing, displaylogo: false, staticPlot: printing,
+        responsive: !printing, displaylogo: false, displayModeBar: "hover", staticPlot: printing,
         modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { scale: 2 }
       });
     } catch (error) {
@@ -134,7 +135,7 @@
   }
 
   function number(text) {
-    var value = parseFloat(text.replace(/[\s\u2009]/g, "").replace(/−/g, "-").replace(/^([+-]?)inf/, "$1Infinity"));
+    var value = parseFloat(text.replace(/[\s\u2009]/g, "").replace(/−/g, "-").replace(/^>/, "").replace(/^([+-]?)inf/, "$1Infinity"));
     return isNaN(value) ? null : value;
   }
 
