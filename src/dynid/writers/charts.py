@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -100,6 +101,7 @@ def parts_figure(joint_names: Sequence[str], units: Sequence[str], parts: Contri
         "xaxis": {"title": {"text": "share of the effects' RMS / %"}, "range": [0, 100]},
         "yaxis": {"type": "category", "autorange": "reversed"},
         "bargap": 0.25,
+        "legend": {"traceorder": "normal"},
     }
     caption = "RMS torque that each effect needs; effects may cancel, so shares are of the sum of their sizes."
     return Figure(tuple(traces), layout, caption, height=110 + 30 * len(joint_names))
@@ -138,7 +140,7 @@ def bars_figure(names: Sequence[str], groups: Sequence[tuple[str, Sequence[float
                 "type": "bar",
                 "orientation": "h",
                 "name": shown(label),
-                "y": [shown(name, length=60) for name in names],
+                "y": [_wrapped(name) for name in names],
                 "x": packed(drawn),
                 "text": [f"{value:.2f} %" if np.isfinite(value) else "" for value in drawn],
                 "textposition": "outside",
@@ -158,9 +160,15 @@ def bars_figure(names: Sequence[str], groups: Sequence[tuple[str, Sequence[float
         "yaxis": {"type": "category", "autorange": "reversed"},
         "barmode": "group",
         "showlegend": len(groups) > 1,
+        "legend": {"traceorder": "normal"},
         "margin": {"l": 10, "r": 60, "t": 8, "b": 42},
     }
-    return Figure(tuple(traces), layout, caption, height=110 + (18 + 20 * len(groups)) * len(names))
+    return Figure(tuple(traces), layout, caption, height=110 + (22 + 22 * len(groups)) * len(names))
+
+
+def _wrapped(name: str) -> str:
+    """A name in short lines, so that bars have room beside it on a telephone."""
+    return "<br>".join(shown(part) for part in textwrap.wrap(name, 24, break_long_words=True)[:4])
 
 
 def correlation_figure(labels: Sequence[str], correlation: Float[Array, "n_base n_base"]) -> Figure:

@@ -57,7 +57,7 @@ def links_figure(
         traces.append(_centre_markers("centres of mass in the robot file", nominal, [], "@c2", "cross", 4))
     axes = {name: {"title": {"text": f"{name[0]} / m"}} for name in ("xaxis", "yaxis", "zaxis")}
     layout: dict[str, object] = {
-        "scene": {"aspectmode": "data", "camera": {"eye": {"x": 1.4, "y": -1.4, "z": 0.7}}, **axes},
+        "scene": {"aspectmode": "data", "camera": {"eye": {"x": 1.7, "y": -1.7, "z": 0.8}}, **axes},
         "margin": {"l": 0, "r": 0, "t": 8, "b": 0},
         "legend": {"itemsizing": "constant"},
     }
@@ -192,7 +192,6 @@ def _flat(
             drawn: Trace = {
                 "mode": "lines",
                 "name": text,
-                "legendgroup": str(k),
                 "showlegend": view == 0,
                 "hoverinfo": "name",
                 "line": {"color": _colour(k), "width": 2},
@@ -205,6 +204,6 @@ def _flat(
         ):
             if len(where):
                 points = {"x": packed(where[:, a]), "y": packed(where[:, b])}
-                dots = {"mode": "markers", "name": name, "legendgroup": name, "showlegend": view == 0}
+                dots = {"mode": "markers", "name": name, "showlegend": view == 0}
                 traces.append({**place, **dots, **points, "marker": {"size": 6, "color": colour, "symbol": symbol}})
     return Figure(tuple(traces), layout, "", height=460)

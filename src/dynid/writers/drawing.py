@@ -83,7 +83,6 @@ def line(name: str, colour: str, *, width: float = 1.5, dash: str = "solid") -> 
         "type": "scatter",
         "mode": "lines",
         "name": name,
-        "legendgroup": name,
         "line": {"color": colour, "width": width, "dash": dash},
     }
 

@@ -67,8 +67,9 @@
     layout.modebar = { bgcolor: palette.paper, color: palette.soft, activecolor: palette.ink };
     layout.uirevision = "kept";
     // On a touch screen a finger scrolls the page; the buttons, which are always shown there, zoom.
-    if (window.matchMedia("(pointer: coarse)").matches) { layout.dragmode = false; layout.margin.t = 64; }
-    if (printing) { layout.width = place.closest("figure").classList.contains("wide") ? 690 : 338; layout.autosize = false; }
+    if (window.matchMedia("(pointer: coarse)").matches) { layout.dragmode = false; }
+    if (window.matchMedia("(hover: none)").matches && !printing) { layout.margin = Object.assign({}, layout.margin, { t: place.clientWidth < 560 ? 84 : 58 }); }
+    if (printing) { layout.width = place.closest("figure").classList.contains("wide") ? 690 : 338; layout.height = place.clientHeight; layout.autosize = false; }
     Object.keys(layout).forEach(function (key) {
       var axis = layout[key];
       if (/^[xy]axis/.test(key)) {
