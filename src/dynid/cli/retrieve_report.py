@@ -80,7 +80,7 @@ def retrieval_report(given: IdentifiedModel, result: IdentifiedModel, found: Ret
     many = f"{found.spread.n_runs} of {len(found.runs)} runs are equally good."
     sections = (
         Section("Links", (), (Table(LINK_HEADERS, tuple(link_rows(result))),), _picture(result)),
-        Section("Constraints", (left,) if left else (), (Table(CHECK_HEADERS, tuple(check_rows(found))),)),
+        Section("Constraints", (left,) if left else (), (Table(CHECK_HEADERS, tuple(check_rows(found)), badges=(2,)),)),
         _forces(given, result),
         Section("What the runs agree on", (many,), (Table(SPREAD_HEADERS, tuple(_spread_rows(found))),)),
         Section("Where it comes from", (), provenance_tables(result.provenance)),

@@ -35,7 +35,8 @@ class Trail:
 
 def tracking_section(trail: Trail, health: Health, band: tuple[float, float]) -> Section:
     """Parameters over time (SI) with 2σ bands, NIS (dimensionless) with its band, and events."""
-    said = health.sentences or ("The filter is in good health: its innovations are as large as it expects.",)
+    # What is wrong stands in the verdict.
+    said = () if health.sentences else ("The filter is in good health: its innovations are as large as it expects.",)
     tables = (Table(("time / s", "event", "load mass / kg"), _event_rows(trail.events)),) if trail.events else ()
     figures = (*_parameter_figures(trail), _nis_figure(trail, band)) if trail.t else ()
     n_all = len(trail.values[-1].values) if trail.values else 0

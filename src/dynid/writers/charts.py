@@ -150,7 +150,10 @@ def bars_figure(names: Sequence[str], groups: Sequence[tuple[str, Sequence[float
                 "marker": {"color": colours[k % len(colours)], "pattern": {"shape": ("", "/", "x", ".")[k % 4]}},
             }
         )
-    axis: dict[str, object] = {"title": {"text": what}, "type": "log" if wide else "linear"}
+    axis: dict[str, object] = {
+        "title": {"text": what + (", logarithmic" if wide else "")},
+        "type": "log" if wide else "linear",
+    }
     if finite and not wide:
         axis["range"] = [0.0, 1.15 * max(finite)]
     elif finite:

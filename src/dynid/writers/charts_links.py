@@ -55,9 +55,8 @@ def links_figure(
     traces.append(_centre_markers("centres of mass", centres, texts, "@ink", "circle", 4))
     if len(nominal):
         traces.append(_centre_markers("centres of mass in the robot file", nominal, [], "@c2", "cross", 4))
-    axes = {name: {"title": {"text": f"{name[0]} / m"}} for name in ("xaxis", "yaxis", "zaxis")}
     layout: dict[str, object] = {
-        "scene": {"aspectmode": "data", "camera": {"eye": {"x": 1.7, "y": -1.7, "z": 0.8}}, **axes},
+        "scene": {"camera": {"eye": {"x": 1.35, "y": -1.35, "z": 0.6}}, **_box(ends, shapes)},
         "margin": {"l": 0, "r": 0, "t": 8, "b": 0},
         "legend": {"itemsizing": "constant"},
     }
@@ -67,6 +66,26 @@ def links_figure(
     )
     flat = _flat(chain, texts, shapes, centres, nominal)
     return Figure(tuple(traces), layout, caption, height=600, flat=flat)
+
+
+def _box(
+    origins: Float[Array, "n_dof 3"], shapes: Sequence[tuple[Float[Array, " 3"], Float[Array, "3 3"]]]
+) -> dict[str, object]:
+    """Axes in true proportion around everything drawn; a flat robot keeps some height, so that it can be turned."""
+    reach = np.array([np.sqrt(np.sum(half**2, axis=1)) for _, half in shapes])
+    centres = np.array([centre for centre, _ in shapes])
+    points = np.vstack([np.zeros((1, 3)), origins, centres - reach, centres + reach])
+    low, high = points.min(axis=0), points.max(axis=0)
+    span = np.maximum(high - low, max(0.25 * float(np.max(high - low)), 1e-3)) * 1.06
+    middle = 0.5 * (low + high)
+    scene: dict[str, object] = {
+        "aspectmode": "manual",
+        "aspectratio": {axis: 1.4 * span[k] / float(np.max(span)) for k, axis in enumerate("xyz")},
+    }
+    for k, axis in enumerate("xyz"):
+        ends = [middle[k] - 0.5 * span[k], middle[k] + 0.5 * span[k]]
+        scene[f"{axis}axis"] = {"title": {"text": f"{axis} / m"}, "range": ends, "nticks": 6}
+    return scene
 
 
 def _colour(k: int) -> str:

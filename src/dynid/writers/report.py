@@ -50,6 +50,7 @@ BADGES = {
     "error": Badge("error", "✕", "red"),
     "yes": Badge("yes", "✓", "green"),
     "no": Badge("no", "✕", "red"),
+    "NO": Badge("NO", "✕", "red"),
 }
 """Words that tables show as badges; other words stay plain text."""
 

@@ -68,7 +68,7 @@
     layout.uirevision = "kept";
     // On a touch screen a finger scrolls the page; the buttons, which are always shown there, zoom.
     if (window.matchMedia("(pointer: coarse)").matches) { layout.dragmode = false; }
-    if (window.matchMedia("(hover: none)").matches && !printing) { layout.margin = Object.assign({}, layout.margin, { t: place.clientWidth < 560 ? 84 : 58 }); }
+    if (window.matchMedia("(hover: none)").matches && !printing) { layout.margin = Object.assign({}, layout.margin, { t: place.clientWidth < 560 || spec.data.length > 6 ? 84 : 58 }); }
     if (printing) { layout.width = place.closest("figure").classList.contains("wide") ? 690 : 338; layout.height = place.clientHeight; layout.autosize = false; }
     Object.keys(layout).forEach(function (key) {
       var axis = layout[key];
