@@ -81,7 +81,11 @@ def case(*, feasible: bool = True) -> Case:
     samples, unseen = _samples(first, rng), _samples(second, rng)
     regression = compress(SampleRows(first.model, first.base, (samples,)))
     estimate = (Feasible() if feasible else OLS()).fit(regression)
-    origin: dict[str, object] = {"dynid": "0", "inputs": {"<log>.csv": "ab" * 32}, "options": {"fit": {"gain": None, "lock": []}}}
+    origin: dict[str, object] = {
+        "dynid": "0",
+        "inputs": {"<log>.csv": "ab" * 32},
+        "options": {"fit": {"gain": None, "lock": []}},
+    }
     model = identified_model(estimate, regression, samples, origin)
     train, held_out = (validate(first.model, model.parameters, part) for part in (samples, unseen))
     return Case(model, estimate, samples, train, held_out, regression)

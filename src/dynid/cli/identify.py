@@ -120,15 +120,10 @@ def identify(
         held_out = [validate(model, result.parameters, other, raw=raw) for other in unseen]
         step("writing")
         content = _content(result, estimate, train, held_out)
+        beside = compared(result, estimate, regression, unseen, raw=raw, content=content)
+        notes = data_notes(logs, log, raw)
         report = identification_report(
-            result,
-            estimate,
-            samples,
-            train,
-            held_out,
-            compared(result, estimate, regression, unseen, raw=raw, content=content),
-            regression=regression,
-            notes=data_notes(logs, log, raw),
+            result, estimate, samples, train, held_out, beside, regression=regression, notes=notes
         )
         files = _write(out, result, report)
     content["files"] = files
