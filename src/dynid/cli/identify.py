@@ -104,17 +104,9 @@ def identify(
         step(f"fitting ({fit.estimator})")
         estimate = fit.fit(regression, seed)
         step("predicting")
-        result = identified_model(
-            estimate,
-            regression,
-            samples,
-            provenance(
-                "identify",
-                _inputs(robot, logs, fit),
-                {"seed": seed, "fit": _texts(fit), "log": _texts(log), "robot": _texts(options)},
-            ),
-            choice,
-        )
+        given = {"seed": seed, "fit": _texts(fit), "log": _texts(log), "robot": _texts(options)}
+        origin = provenance("identify", _inputs(robot, logs, fit), given)
+        result = identified_model(estimate, regression, samples, origin, choice)
         train = validate(model, result.parameters, samples, raw=raw)
         unseen = [_conditioned(path, result, log, samples) for path in validate_on]
         held_out = [validate(model, result.parameters, other, raw=raw) for other in unseen]
