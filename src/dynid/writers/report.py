@@ -21,6 +21,8 @@ Mark = Literal["good", "usable", "not good enough"]
 _MARKS: tuple[Mark, ...] = ("good", "usable", "not good enough")
 _NUMBER = re.compile(r"(> )?[+\-−]?(\d[\d \u2009.]*|\.\d+)(e[+\-−]?\d+)?(\s?%)?|[+\-−]?inf|nan")
 _NOTHING = ("", "–")
+LONG_CELL = 140
+"""Letters of a cell above which it is cut to a few lines until someone points at it, and whole on paper."""
 _SEARCHABLE = 12
 """Tables with more rows than this get a box to filter them."""
 
@@ -90,7 +92,7 @@ class Table:
     def _holds_numbers(self, column: int) -> bool:
         cells = [row[column].strip() for row in self.rows]
         said = [cell for cell in cells if cell not in _NOTHING]
-        return bool(said) and all(_NUMBER.fullmatch(cell) for cell in said)
+        return (bool(said) or "–" in cells) and all(_NUMBER.fullmatch(cell) for cell in said)
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,7 @@ class Report:
         return _template().render(
             report=self,
             badges=BADGES,
+            long_cell=LONG_CELL,
             style=_part("report.css"),
             script=_part("report.js"),
             plotly=_plotly() if has_figures else "",
