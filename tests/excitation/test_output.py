@@ -19,10 +19,10 @@ from dynid.excitation import (
     sinusoids,
     write_coefficients,
     write_csv,
-    write_picture,
     write_poses,
     write_ros,
 )
+from dynid.writers import trajectory_report
 
 ROBOT = load_robot("planar2r")
 TRAJECTORIES = {
@@ -81,10 +81,16 @@ def test_poses_are_a_table(tmp_path):
 def test_the_picture_opens_offline(tmp_path):
     history = ((0.1, 80.0), (0.5, 40.0))
     limits = MotionLimits.of(ROBOT)
-    write_picture(tmp_path / "p.html", TRAJECTORIES["fourier"], ROBOT, limits, history=history, title="a title")
+    report = trajectory_report(TRAJECTORIES["fourier"], ROBOT, limits, history=history, condition_number=40.0, n_base=7)
+    report.write(tmp_path / "p.html")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert "<script src=" not in page
-    for text in ("a title", "position, of the range", "velocity, of the limit", "nominal effort", "condition number"):
+    for text in (
+        "condition number 40",
+        "position, of the range",
+        "velocity, of the limit",
+        "nominal effort",
+    ):
         assert text in page
 
 

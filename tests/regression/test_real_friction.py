@@ -23,7 +23,7 @@ from dynid.regression import (
     read_controller_samples,
 )
 from dynid.validation import validate
-from dynid.writers.charts import friction_data_figure
+from dynid.writers.charts_friction import friction_figures
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
 
@@ -120,5 +120,5 @@ def test_panda_sigmoids_on_the_reverse_model_have_the_published_shape(data_dir):
     height = np.array([joint.values[0] for joint in found.joints])
     # Another copy of the robot: heights agree to a third where friction is clear (joints 4 to 7).
     np.testing.assert_allclose(height[3:], np.array(published["phi1"])[3:], rtol=0.34)
-    figure = friction_data_figure(found.model, found.theta, found.velocity, found.residual)
-    assert len(figure.data) == 14
+    figures = friction_figures(found.model, found.theta, found.velocity, found.residual)
+    assert [len(figure.data) for figure in figures] == [2] * 7

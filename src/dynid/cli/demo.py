@@ -73,8 +73,10 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
             "nominal without friction": validate(model, model.nominal(), other).error.relative_percent,
         }
         step("writing the report")
-        comparisons = [Comparison(f"{name}, on the unseen motion", value) for name, value in beside.items()]
-        report = identification_report(result, estimate, samples, fitted, [held_out], comparisons)
+        comparisons = [Comparison(name, np.nan, value) for name, value in beside.items() if name != "feasible"]
+        report = identification_report(
+            result, estimate, samples, fitted, [held_out], comparisons, regression=regression
+        )
         files = {name: out / file for name, file in FILES.items()}
         save_model(result, files["model"])
         write_urdf(result, files["urdf"])

@@ -39,10 +39,10 @@ from dynid.excitation import (
     sinusoids,
     write_coefficients,
     write_csv,
-    write_picture,
     write_poses,
     write_ros,
 )
+from dynid.writers import trajectory_report
 
 __all__ = ["excite"]
 
@@ -235,15 +235,15 @@ def _written(
         files["ros"] = ros
     if picture:
         files["picture"] = out.with_suffix(".html")
-        condition = f"condition number {result.report.condition_number:.4g}"
-        write_picture(
-            files["picture"],
+        page = trajectory_report(
             trajectory,
             robot,
             limits,
             history=() if result.found is None else result.found.history,
-            title=f"{robot.name}: {trajectory.duration:.1f} s, {condition}",
+            condition_number=result.report.condition_number,
+            n_base=result.base.n_base,
         )
+        page.write(files["picture"])
     return {name: str(path) for name, path in files.items()}
 
 

@@ -21,7 +21,7 @@ from dynid.errors import ModelFileError, RecordingError
 from dynid.recording import Samples
 from dynid.regression import FrictionFit, fit_friction, friction_curve
 from dynid.writers import IdentifiedModel, Report, Section, Table, load_model, save_model
-from dynid.writers.charts import friction_data_figure
+from dynid.writers.charts_friction import friction_figures
 
 __all__ = ["friction"]
 
@@ -197,10 +197,10 @@ def _report(
         f"Friction lowers the relative torque error of the known links from {found.without.relative_percent:.2f} % to "
         f"{found.fit.relative_percent:.2f} % on {', '.join(path.name for path in logs)}."
     )
-    pair = None if other is None else (other.model, other.parameters)
-    figure = friction_data_figure(found.model, found.theta, found.velocity, found.residual, pair)
+    others = [] if other is None else [("other model", other.model, other.parameters)]
+    figures = friction_figures(found.model, found.theta, found.velocity, found.residual, others)
     sections = [
-        Section("Friction over velocity", found.choice.reasons, figures=(figure,)),
+        Section("Friction over velocity", found.choice.reasons, figures=figures),
         Section("Values", (), (Table(HEADERS, tuple(_rows(found))),)),
     ]
     if other is not None:

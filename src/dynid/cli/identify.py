@@ -14,6 +14,7 @@ from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.exporting import say_of_urdf, urdf_content, warn_of_urdf, write_urdf_like_its_origin
 from dynid.cli.fit_options import FitOptions
 from dynid.cli.identify_job import IdentifyJob, Outcome
+from dynid.cli.identify_report import compared, data_notes
 from dynid.cli.options import JsonFlag, RobotName, RobotOptions, free_place
 from dynid.cli.pipeline import LogOptions, band_json, error_json, links_json, parameters_json, provenance, with_band
 from dynid.cli.progress import Step, progress
@@ -24,10 +25,8 @@ from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
 from dynid.errors import DynidError, RecordingError, RegressionError
 from dynid.recording import Recording, Samples
 from dynid.regression import (
-    OLS,
     Bootstrap,
     Estimate,
-    FitError,
     FrictionChoice,
     Regression,
     SampleRows,
@@ -41,7 +40,7 @@ from dynid.regression import (
 )
 from dynid.regression import bootstrap as bootstrapped
 from dynid.validation import Validation, validate
-from dynid.writers import Comparison, Compressed, IdentifiedModel, identification_report, save_model
+from dynid.writers import Compressed, IdentifiedModel, Report, identification_report, judge, save_model, verdict_json
 
 __all__ = ["identified", "identified_model", "identify", "verdict"]
 
@@ -153,11 +152,16 @@ def identified(job: IdentifyJob, out: Path, step: Step) -> Outcome:
     )
     result = identified_model(estimate, regression, samples, origin, choice)
     train = with_band(validate(model, result.parameters, samples, raw=job.raw), result, samples)
-    held_out = [_held_out(path, result, log, samples, job.raw) for path in job.validate_on]
+    unseen = [_conditioned(path, result, log, samples) for path in job.validate_on]
+    held_out = [with_band(validate(model, result.parameters, s, raw=job.raw), result, s) for s in unseen]
     step("writing")
     content = _content(result, estimate, train, held_out, resampled)
-    files = _write(out, result, estimate, samples, train, held_out, regression, content)
-    content["files"] = files
+    beside = compared(result, estimate, regression, unseen, raw=job.raw, content=content)
+    notes = data_notes(logs, log, job.raw)
+    report = identification_report(
+        result, estimate, samples, train, held_out, beside, regression=regression, notes=notes
+    )
+    content["files"] = _write(out, result, report, content)
     return Outcome(model, regression, samples, estimate, result, train, held_out, resampled, content)
 
 
@@ -256,11 +260,10 @@ def identified_model(
     )
 
 
-def _held_out(path: Path, result: IdentifiedModel, log: LogOptions, samples: Samples, raw: bool) -> Validation:
+def _conditioned(path: Path, result: IdentifiedModel, log: LogOptions, samples: Samples) -> Samples:
     recording: Recording = LogOptions(columns=log.columns, gains=log.gains).read(path, result.model.robot)
     plan = LogOptions(lowpass=samples.plan.low_pass.cutoff_hz).plan(recording, delay=samples.plan.delay)
-    unseen = plan.apply(recording)
-    return with_band(validate(result.model, result.parameters, unseen, raw=raw), result, unseen)
+    return plan.apply(recording)
 
 
 def _content(
@@ -282,49 +285,34 @@ def _content(
         "status": estimate.status.name.lower(),
         "advice": estimate.status.value,
         "consistent": result.consistent,
+        "verdict": verdict_json(judge(result, estimate, train, held_out)),
         "rule": estimate.rule,
         "conditioning": result.results["conditioning"],
         "friction": result.results["friction"],
         "train": {"log": train.log, **error_json(train.error), **band_json(train)},
         "validation": [{"log": v.log, **error_json(v.error), **band_json(v)} for v in held_out],
         "parameters": parameters_json(estimate, resampled),
-        "full_parameters": _full(result),
+        "full_parameters": _full(result, estimate),
         "links": links_json(result),
     }
 
 
-def _full(result: IdentifiedModel) -> list[dict[str, object]]:
+def _full(result: IdentifiedModel, estimate: Estimate) -> list[dict[str, object]]:
     if result.theta is None:
         return []
-    columns = zip(result.model.symbols, result.theta, result.model.columns, result.labels, strict=True)
+    columns = zip(
+        result.model.symbols, result.theta, estimate.full_std, result.model.columns, estimate.full_origins, strict=True
+    )
     return [
-        {"symbol": symbol, "value": float(value), "unit": column.unit, "owner": column.owner, "origin": label}
-        for symbol, value, column, label in columns
+        {"symbol": symbol, "value": value, "std": std, "unit": column.unit, "owner": column.owner, "origin": label}
+        for symbol, value, std, column, label in columns
     ]
 
 
-def _write(
-    out: Path,
-    result: IdentifiedModel,
-    estimate: Estimate,
-    samples: Samples,
-    train: Validation,
-    held_out: list[Validation],
-    regression: Regression,
-    content: dict[str, object],
-) -> dict[str, str]:
-    comparisons = []
-    if result.model.robot.has_nominal:
-        nominal = FitError.on(regression, result.base.project(result.model.nominal()))
-        comparisons.append(Comparison("nominal inertias of the robot file, no friction", nominal.relative_percent))
-    if estimate.estimator != "ols":
-        free = OLS().fit(regression)
-        comparisons.append(Comparison("ordinary least squares (not a possible robot)", free.fit.relative_percent))
-    report = identification_report(result, estimate, samples, train, held_out, comparisons)
+def _write(out: Path, result: IdentifiedModel, report: Report, content: dict[str, object]) -> dict[str, str]:
     save_model(result, out / "model.json")
     report.write(out / "report.html")
     write_whole(out / "run.json", json_format.dumps(dict(result.provenance), indent=1, default=str) + "\n")
-    content["compared"] = [{"name": c.name, "relative_error_percent": c.relative_percent} for c in comparisons]
     files = {"model": str(out / "model.json"), "report": str(out / "report.html"), "run": str(out / "run.json")}
     if result.consistent:
         done, how = write_urdf_like_its_origin(result, out / "robot.urdf")

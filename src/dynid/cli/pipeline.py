@@ -207,8 +207,9 @@ def parameters_json(estimate: Estimate, resampled: Bootstrap | None = None) -> l
             "std_white": float(white),
             "unit": column.unit,
             "trust": trust,
+            "origin": origin,
         }
-        for label, leading, value, std, white, column, trust in zip(
+        for label, leading, value, std, white, column, trust, origin in zip(
             base.labels(),
             base.leading,
             estimate.beta,
@@ -216,6 +217,7 @@ def parameters_json(estimate: Estimate, resampled: Bootstrap | None = None) -> l
             estimate.uncertainty.white_std,
             base.leading_columns,
             estimate.trust,
+            estimate.origins,
             strict=True,
         )
     ]

@@ -11,10 +11,13 @@ from dynid.chain import Robot
 from dynid.dynamics import Motion
 from dynid.regression import RetrievalResult
 from dynid.writers import Figure, IdentifiedModel, Report, Section, Table
+from dynid.writers.charts_links import links_figure
+from dynid.writers.drawing import curve, line, panel
+from dynid.writers.report_tables import provenance_tables
 
 __all__ = ["CHECK_HEADERS", "LINK_HEADERS", "check_rows", "link_rows", "retrieval_report", "verdict"]
 
-COLOURS = ("#2a9d6f", "#1463a5", "#d1495b")
+STYLES = (("@c3", "solid"), ("@c0", "dash"), ("@c2", "dot"))
 
 
 def verdict(found: RetrievalResult) -> str:
@@ -76,12 +79,22 @@ def retrieval_report(given: IdentifiedModel, result: IdentifiedModel, found: Ret
     left = f"The semidefinite programme leaves out: {', '.join(found.left_out)}." if found.left_out else ""
     many = f"{found.spread.n_runs} of {len(found.runs)} runs are equally good."
     sections = (
-        Section("Links", (), (Table(LINK_HEADERS, tuple(link_rows(result))),)),
-        Section("Constraints", (left,) if left else (), (Table(CHECK_HEADERS, tuple(check_rows(found))),)),
+        Section("Links", (), (Table(LINK_HEADERS, tuple(link_rows(result))),), _picture(result)),
+        Section("Constraints", (left,) if left else (), (Table(CHECK_HEADERS, tuple(check_rows(found)), badges=(2,)),)),
         _forces(given, result),
         Section("What the runs agree on", (many,), (Table(SPREAD_HEADERS, tuple(_spread_rows(found))),)),
+        Section("Where it comes from", (), provenance_tables(result.provenance)),
     )
-    return Report(f"Full parameters of {result.model.robot.name}", f"Objective {verdict(found)}.", sections)
+    title = f"Full parameters of {result.model.robot.name}"
+    return Report(title, f"Objective {verdict(found)}.", sections, "Written by dynid retrieve.")
+
+
+def _picture(result: IdentifiedModel) -> tuple[Figure, ...]:
+    """The links in the middle of the joints' ranges."""
+    if not result.links:
+        return ()
+    robot = result.model.robot
+    return (links_figure(robot, result.links, np.mean(_motion(robot).q, axis=0), pose="in the middle of its ranges"),)
 
 
 def _forces(given: IdentifiedModel, result: IdentifiedModel) -> Section:
@@ -92,38 +105,27 @@ def _forces(given: IdentifiedModel, result: IdentifiedModel) -> Section:
     if model.robot.has_nominal:
         sets.append(("robot file", model.nominal()))
     sets.append(("coefficients alone, no possible robot", given.base.lift(given.beta)))
-    n_dof = model.n_dof
-    layout: dict[str, object] = {
-        "grid": {"rows": n_dof, "columns": 1, "pattern": "coupled", "roworder": "top to bottom"},
-        "xaxis": {"title": {"text": "time / s"}, "anchor": f"y{n_dof}" if n_dof > 1 else "y"},
-        "legend": {"orientation": "h", "y": 1.05},
-    }
-    traces: list[dict[str, object]] = []
-    for (label, theta), colour in zip(sets, COLOURS, strict=False):
-        size = np.linalg.norm(model.joint_wrenches(motion, theta)[..., :3], axis=2)
-        for j, joint in enumerate(model.robot.joint_names):
-            layout["yaxis" if j == 0 else f"yaxis{j + 1}"] = {"title": {"text": f"{joint}<br>N"}}
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines",
-                    "name": label,
-                    "legendgroup": label,
-                    "showlegend": j == 0,
-                    "x": [float(f"{value:.4g}") for value in motion.t],
-                    "y": [float(f"{value:.4g}") for value in size[:, j]],
-                    "yaxis": "y" if j == 0 else f"y{j + 1}",
-                    "line": {"color": colour},
-                }
-            )
+    t = motion.t
+    sizes = [np.linalg.norm(model.joint_wrenches(motion, theta)[..., :3], axis=2) for _, theta in sets]
+    figures = tuple(
+        panel(
+            [
+                {**line(label, colour, dash=dash), **curve(t, size[:, j])}
+                for (label, _), size, (colour, dash) in zip(sets, sizes, STYLES, strict=False)
+            ],
+            "time / s",
+            "force / N",
+            title=joint,
+            link="time",
+        )
+        for j, joint in enumerate(model.robot.joint_names)
+    )
     text = (
         "Size of the force that each joint passes on, on a motion of slow sinusoids. Parameter sets with the same "
         "coefficients have the same torques, but what a gripper's sensor or a bearing feels is right only for a set "
         "that is physically possible."
     )
-    return Section(
-        "Forces in the joints", (text,), figures=(Figure(tuple(traces), layout, "", height=150 * n_dof + 90),)
-    )
+    return Section("Forces in the joints", (text,), figures=figures)
 
 
 def _motion(robot: Robot) -> Motion:

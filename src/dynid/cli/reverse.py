@@ -12,7 +12,9 @@ from dynid.cli.progress import progress
 from dynid.disk import write_whole
 from dynid.dynamics import TorqueModel, base_parameters
 from dynid.regression import Reverse, ReverseEstimate, Status, read_controller_samples
-from dynid.writers import Compressed, IdentifiedModel, Report, Section, Table, save_model
+from dynid.writers import Compressed, IdentifiedModel, Report, Section, Table, Tile, save_model
+from dynid.writers.charts import correlation_figure
+from dynid.writers.report_tables import provenance_tables
 
 __all__ = ["reverse"]
 
@@ -70,7 +72,7 @@ def reverse(
         for name, file in (("model", "model.json"), ("report", "report.html"), ("run", "run.json"))
     }
     save_model(result, out / "model.json")
-    _report(found, samples).write(out / "report.html")
+    _report(found, samples, origin).write(out / "report.html")
     write_whole(out / "run.json", json_format.dumps(origin, indent=1, default=str) + "\n")
     if json:
         emit_json(_content(found, files))
@@ -100,7 +102,7 @@ def _rows(found: ReverseEstimate) -> list[tuple[str, ...]]:
 HEADERS = ("coefficient", "value", "± 1σ", "σ/|v| / %", "unit", "trust")
 
 
-def _report(found: ReverseEstimate, samples: Path) -> Report:
+def _report(found: ReverseEstimate, samples: Path, origin: dict[str, object]) -> Report:
     estimate = found.estimate
     robot = estimate.model.robot
     verdict = (
@@ -108,10 +110,23 @@ def _report(found: ReverseEstimate, samples: Path) -> Report:
         f"relative error {estimate.fit.relative_percent:.4f} %, condition number {estimate.condition_number:.4g}."
     )
     dropped = f"Gravity rows dropped because they are always zero: {', '.join(found.dropped) or 'none'}."
-    table_ = Table(HEADERS, tuple(_rows(found)))
-    return Report(
-        f"Model inside the controller of {robot.name}", verdict, (Section("Coefficients", (dropped,), (table_,)),)
+    tiles = (
+        Tile("Robot", robot.name, f"{robot.n_dof} joints"),
+        Tile("Relative error", f"{estimate.fit.relative_percent:.4f} %"),
+        Tile("Condition number", f"{estimate.condition_number:.4g}", f"rank {estimate.rank} of {len(estimate.beta)}"),
+        Tile("Rows", f"{estimate.n_rows}", samples.name),
     )
+    sections = (
+        Section("At a glance", (dropped,), tiles=tiles),
+        Section("Coefficients", (), (Table(HEADERS, tuple(_rows(found)), badges=(5,)),)),
+        Section(
+            "Conditioning of the problem",
+            (),
+            figures=(correlation_figure(estimate.base.leading, estimate.correlation),),
+        ),
+        Section("Where it comes from", (), provenance_tables(origin)),
+    )
+    return Report(f"Model inside the controller of {robot.name}", verdict, sections, "Written by dynid reverse.")
 
 
 def _content(found: ReverseEstimate, files: dict[str, str]) -> dict[str, object]:

@@ -16,7 +16,7 @@ from dynid.errors import ModelFileError
 from dynid.validation import Validation
 from dynid.validation import validate as compare
 from dynid.writers import IdentifiedModel, Report, Section, load_model
-from dynid.writers.charts import torque_figure
+from dynid.writers.charts import torque_figures, torque_units
 
 __all__ = ["validate"]
 
@@ -63,10 +63,12 @@ def validate(
     if report is not None:
         sections = tuple(
             Section(
-                f"{path}: {v.log}", (f"Relative error {v.error.relative_percent:.2f} %",), figures=(torque_figure(v),)
+                f"{path}: {v.log}",
+                (f"Relative error {v.error.relative_percent:.2f} %",),
+                figures=torque_figures(v, torque_units(models[0].model.robot), link=f"{k}"),
             )
             for path, row in zip(paths, results, strict=True)
-            for v in row
+            for k, v in enumerate(row)
         )
         verdict = "; ".join(f"{v.log}: {v.error.relative_percent:.2f} %" for v in results[0])
         Report(f"Validation of {model}", f"Relative torque error, {verdict}.", sections).write(report)

@@ -10,7 +10,6 @@ from dynid.excitation.fourier import FourierBasis, FourierSeries
 from dynid.excitation.kinds import Sinusoids, point_to_point, random_fourier, sinusoids
 from dynid.excitation.limits import Certificate, EffortLimit, LimitUse, MotionLimits, PathLimit, certify
 from dynid.excitation.output import read_coefficients, write_coefficients, write_csv, write_poses, write_ros
-from dynid.excitation.picture import write_picture
 from dynid.excitation.poses import PoseDesign, PoseKind, design_poses
 from dynid.excitation.sequential import Information, Sufficiency, sufficiency
 from dynid.excitation.trajectory import Cruise, Hold, Move, Piece, Trajectory
@@ -33,7 +32,6 @@ MODULES = (
     "kinds",
     "poses",
     "output",
-    "picture",
 )
 """The order of this folder: a module imports only those before it."""
 
@@ -86,7 +84,6 @@ __all__ = [
     "sufficiency",
     "write_coefficients",
     "write_csv",
-    "write_picture",
     "write_poses",
     "write_ros",
 ]

@@ -14,13 +14,14 @@ from dynid.dynamics.regrouping import BaseParameters
 from dynid.regression.problem import Regression, column_scale
 from dynid.regression.status import Status
 
-__all__ = ["UNRELIABLE", "Estimate", "FitError", "Trust", "Uncertainty", "full_estimate", "uncertainty"]
+__all__ = ["UNRELIABLE", "Estimate", "FitError", "Origin", "Trust", "Uncertainty", "full_estimate", "uncertainty"]
 
 UNRELIABLE = 0.3
 """A coefficient whose standard deviation exceeds this share of its value is not reliable [Gaz2019]_."""
 INFLATION_FLOOR = 0.5
 
 Trust = Literal["identified", "unreliable", "unseen"]
+Origin = Literal["identified", "combination", "prior", "bound", "open", "unreliable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +202,59 @@ class Estimate:
             "unseen" if not np.isfinite(std) else "identified" if std <= UNRELIABLE * abs(value) else "unreliable"
             for value, std in zip(self.beta, self.std, strict=True)
         )
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """A word for every coefficient (no unit): what its value came from.
+
+        Identified by the data; only in combination, where the data would fix it if the others were known (its
+        conditional σ is below 30 %); at a bound; not excited, and so chosen by the prior, or left open by estimators
+        without one; else unreliable, mostly noise.
+        """
+        known = np.isfinite(self.std) & (self.std > 0.0)
+        given_others = np.full(len(self.beta), np.inf)
+        inner = np.linalg.pinv(self.correlation[np.ix_(known, known)], hermitian=True, rcond=1e-12)
+        given_others[known] = self.std[known] / np.sqrt(np.maximum(np.diag(inner), 1.0))
+        at_bound = self._at_bound
+        words: list[Origin] = []
+        for k, (word, value) in enumerate(zip(self.trust, self.beta, strict=True)):
+            if at_bound[k]:
+                words.append("bound")
+            elif word == "unseen":
+                words.append("open" if self.theta is None else "prior")
+            elif word == "unreliable" and given_others[k] <= UNRELIABLE * abs(value):
+                words.append("combination")
+            else:
+                words.append(word)
+        return tuple(words)
+
+    @property
+    def full_origins(self) -> tuple[str, ...]:
+        """A word for every entry of θ (no unit): its label, and that of its coefficient where it shows by itself."""
+        words = list(self.labels)
+        alone = set(self.base.alone)
+        for k, word in zip(self.base.independent, self.origins, strict=True):
+            if words and self.base.symbols[k] in alone and words[k] == "identified":
+                words[k] = word
+        return tuple(words)
+
+    @property
+    def _at_bound(self) -> list[bool]:
+        """Which coefficients consist of nothing but parameters that ended at a bound."""
+        if not self.labels:
+            return [False] * len(self.beta)
+        bound = np.array([label == "bound" for label in self.labels])
+        return [bool(np.all(bound[row != 0.0])) for row in self.base.K]
+
+    @property
+    def full_std(self) -> Float[Array, " n_params"]:
+        """Standard deviation (SI) of every parameter that shows by itself, nan for the others."""
+        std = np.full(len(self.base.columns), np.nan)
+        alone = set(self.base.alone)
+        for k, value in zip(self.base.independent, self.std, strict=True):
+            if self.base.symbols[k] in alone and np.isfinite(value):
+                std[k] = value
+        return std
 
     @property
     def correlation(self) -> Float[Array, "n_base n_base"]:

@@ -1,230 +1,297 @@
-"""Figures of the report: traces and layouts with units on every axis."""
+"""Charts of torque: measured and predicted, what it is made of, how the log was conditioned, errors side by side."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import signal
 
 from dynid.arrays import Array, Float
-from dynid.chain.inertia import InertialParameters
-from dynid.chain.robot import BASE, Robot
-from dynid.dynamics.regressor import TorqueModel
-from dynid.regression.friction_fit import friction_curve
+from dynid.chain.robot import Robot
+from dynid.recording.signals import Samples
 from dynid.validation.validate import Contributions, Validation
+from dynid.writers.drawing import MAX_POINTS, Trace, curve, line, packed, panel, shown
 from dynid.writers.report import Figure
 
 __all__ = [
+    "bars_figure",
     "correlation_figure",
-    "friction_data_figure",
-    "friction_figure",
-    "links_figure",
     "parts_figure",
-    "torque_figure",
+    "parts_figures",
+    "raw_figure",
+    "singular_values_figure",
+    "spectrum_figure",
+    "torque_figures",
+    "torque_units",
 ]
 
-MAX_POINTS = 4000
-"""Points of a curve; longer logs are thinned for drawing only."""
-COLOURS = ("#1463a5", "#d1495b", "#2a9d6f", "#e09f3e", "#7b5ea7", "#3a86b7", "#8d6e63")
-Trace = dict[str, object]
+MEASURED, PREDICTED, RESIDUAL = "@c0", "@c1", "@c2"
+EFFECTS = (
+    ("inertia", "@c0", "solid"),
+    ("Coriolis", "@c4", "dot"),
+    ("gravity", "@c3", "solid"),
+    ("friction, drives", "@c1", "dash"),
+)
+"""Parts of the torque, their colours, and dashes that tell them apart without colour."""
+_RAW_SECONDS = 3.0
+_PER_OCTAVE = 16
+_SPECTRUM_SAMPLES = 200_000
 
 
-def _thin(values: Float[Array, " n"], step: int) -> list[float]:
-    return [float(f"{value:.6g}") for value in values[::step]]
+def torque_units(robot: Robot) -> tuple[str, ...]:
+    """The unit of each joint's torque: N·m or N."""
+    return tuple("N·m" if joint.type == "revolute" else "N" for joint in robot.joints)
 
 
-def torque_figure(validation: Validation) -> Figure:
-    """Measured and predicted torque (N·m or N) of every joint over time, with the residual."""
-    n_dof = len(validation.joint_names)
-    step = max(1, len(validation.t) // MAX_POINTS)
-    t = _thin(validation.t, step)
-    traces: list[Trace] = []
-    layout: dict[str, object] = {
-        "grid": {"rows": n_dof, "columns": 1, "pattern": "coupled", "roworder": "top to bottom"},
-        "xaxis": {"title": {"text": "time / s"}, "anchor": f"y{n_dof}" if n_dof > 1 else "y"},
-        "legend": {"orientation": "h", "y": 1.03},
-        "hovermode": "x unified",
-    }
-    curves = (
-        ("measured", validation.measured, COLOURS[0], 1.4),
-        ("predicted", validation.predicted, COLOURS[3], 1.4),
-        ("difference", validation.residual, COLOURS[1], 1.0),
-    )
-    for j, name in enumerate(validation.joint_names):
-        axis = "y" if j == 0 else f"y{j + 1}"
-        layout["yaxis" if j == 0 else f"yaxis{j + 1}"] = {"title": {"text": f"{name}<br>N·m"}}
-        for label, values, colour, width in curves:
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines",
-                    "name": label,
-                    "legendgroup": label,
-                    "showlegend": j == 0,
-                    "x": t,
-                    "y": _thin(values[:, j], step),
-                    "yaxis": axis,
-                    "line": {"color": colour, "width": width},
-                }
-            )
-    return Figure(tuple(traces), layout, f"Torque in {validation.log}", height=150 * n_dof + 90)
+def torque_figures(
+    validation: Validation, units: Sequence[str], *, link: str, n_points: int = MAX_POINTS
+) -> tuple[Figure, ...]:
+    """For every joint measured and predicted torque over time (s), and their difference below, in `units`."""
+    t, residual = validation.t, validation.residual
+    error = validation.error
+    figures = []
+    for j, (name, unit) in enumerate(zip(validation.joint_names, units, strict=True)):
+        below: Trace = {**line("difference", RESIDUAL, width=1.0), "yaxis": "y2"}
+        traces: list[Trace] = [
+            {**line("measured", MEASURED, width=2.4), **curve(t, validation.measured[:, j], n_points)},
+            {**line("predicted", PREDICTED, width=1.2), **curve(t, validation.predicted[:, j], n_points)},
+            {**below, **curve(t, residual[:, j], n_points)},
+        ]
+        layout: dict[str, object] = {
+            "xaxis": {"title": {"text": "time / s"}, "anchor": "y2"},
+            "yaxis": {"title": {"text": f"torque / {unit}"}, "domain": [0.36, 1.0]},
+            "yaxis2": {"title": {"text": f"diff. / {unit}"}, "domain": [0.0, 0.28], "nticks": 4},
+            "hovermode": "x unified",
+        }
+        said = f"error {error.relative_percent_joint[j]:.2f} %, RMSE {error.rmse[j]:.3g} {unit}"
+        figures.append(Figure(tuple(traces), layout, said, 330, name, wide=False, link=link))
+    return tuple(figures)
 
 
-def parts_figure(joint_names: Sequence[str], parts: Contributions) -> Figure:
-    """RMS torque (N·m or N) that each effect needs at each joint."""
-    effects = (
-        ("inertia", parts.inertia),
-        ("centrifugal and Coriolis", parts.coriolis),
-        ("gravity", parts.gravity),
-        ("friction and drives", parts.joint_terms),
-    )
+def _effects(parts: Contributions) -> tuple[Float[Array, "n_samples n_dof"], ...]:
+    return parts.inertia, parts.coriolis, parts.gravity, parts.joint_terms
+
+
+def parts_figure(joint_names: Sequence[str], units: Sequence[str], parts: Contributions) -> Figure:
+    """Share of each effect in the torque of each joint, in % of the sum of their RMS (N·m or N)."""
+    sizes = np.array([np.sqrt(np.mean(values**2, axis=0)) for values in _effects(parts)])
+    total = np.maximum(sizes.sum(axis=0), 1e-300)
     traces: list[Trace] = [
         {
             "type": "bar",
+            "orientation": "h",
             "name": label,
-            "x": list(joint_names),
-            "y": np.sqrt(np.mean(values**2, axis=0)).tolist(),
-            "marker": {"color": COLOURS[k]},
+            "y": [shown(name) for name in joint_names],
+            "x": packed(100.0 * size / total),
+            "text": [f"{value:.3g} {unit}" for value, unit in zip(size, units, strict=True)],
+            "textposition": "inside",
+            "insidetextanchor": "middle",
+            "textangle": 0,
+            "constraintext": "inside",
+            "textfont": {"color": "@paper"},
+            "hovertemplate": "%{text} RMS, %{x:.1f} %",
+            "marker": {"color": colour, "line": {"color": "@paper", "width": 1}},
         }
-        for k, (label, values) in enumerate(effects)
-    ]
-    layout: dict[str, object] = {"barmode": "group", "yaxis": {"title": {"text": "RMS torque / N·m"}}}
-    return Figure(tuple(traces), layout, "What the torque is made of", height=360)
-
-
-def friction_figure(model: TorqueModel, theta: Float[Array, " n_params"], velocity: Float[Array, " n_dof"]) -> Figure:
-    """Friction torque (N·m or N) of every joint over its velocity, up to `velocity` (rad/s or m/s)."""
-    dq = np.linspace(-1.0, 1.0, 201)[:, None] * np.maximum(velocity, 1e-3)
-    tau = friction_curve(model, theta, dq)
-    traces: list[Trace] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": _thin(dq[:, j], 1),
-            "y": _thin(tau[:, j], 1),
-            "line": {"color": COLOURS[j % len(COLOURS)]},
-        }
-        for j, name in enumerate(model.robot.joint_names)
+        for (label, colour, _), size in zip(EFFECTS, sizes, strict=True)
     ]
     layout: dict[str, object] = {
-        "xaxis": {"title": {"text": "velocity / rad/s"}},
-        "yaxis": {"title": {"text": "friction torque / N·m"}},
+        "barmode": "stack",
+        "xaxis": {"title": {"text": "share of the effects' RMS / %"}, "range": [0, 100]},
+        "yaxis": {"type": "category", "autorange": "reversed"},
+        "bargap": 0.25,
+        "legend": {"traceorder": "normal"},
     }
-    return Figure(tuple(traces), layout, "Friction as identified", height=380)
+    caption = "RMS torque that each effect needs; effects may cancel, so shares are of the sum of their sizes."
+    return Figure(tuple(traces), layout, caption, height=110 + 30 * len(joint_names))
 
 
-def friction_data_figure(
-    model: TorqueModel,
-    theta: Float[Array, " n_params"],
-    velocity: Float[Array, "n_rows n_dof"],
-    residual: Float[Array, "n_rows n_dof"],
-    other: tuple[TorqueModel, Float[Array, " n_other"]] | None = None,
-) -> Figure:
-    """Friction torque (N·m or N) over velocity (rad/s or m/s), a panel a joint, with the data it was fitted to behind.
+def parts_figures(
+    t: Float[Array, " n_samples"],
+    joint_names: Sequence[str],
+    units: Sequence[str],
+    parts: Contributions,
+    *,
+    link: str,
+    n_points: int = MAX_POINTS,
+) -> tuple[Figure, ...]:
+    """For every joint the parts of its torque over time (s), in `units`."""
+    figures = []
+    for j, (name, unit) in enumerate(zip(joint_names, units, strict=True)):
+        traces: list[Trace] = [
+            {**line(label, colour, dash=dash), **curve(t, values[:, j], n_points)}
+            for (label, colour, dash), values in zip(EFFECTS, _effects(parts), strict=True)
+        ]
+        figures.append(panel(traces, "time / s", f"torque / {unit}", title=name, height=280, link=link))
+    return tuple(figures)
 
-    Args:
-        model: with the friction.
-        theta: its parameters (SI).
-        velocity: of the data.
-        residual: torque of the data that the links do not explain.
-        other: another model and its parameters, to be drawn beside.
-    """
-    n_dof = model.n_dof
-    step = max(1, len(velocity) // (MAX_POINTS // 2))
-    dq = np.linspace(-1.0, 1.0, 301)[:, None] * np.maximum(np.max(np.abs(velocity), axis=0), 1e-3)
-    curves = [("friction", friction_curve(model, theta, dq), COLOURS[1])]
-    if other is not None:
-        curves.append(("other model", friction_curve(other[0], other[1], dq), COLOURS[2]))
-    columns = 2
-    layout: dict[str, object] = {
-        "grid": {"rows": -(-n_dof // columns), "columns": columns, "pattern": "independent"},
-        "legend": {"orientation": "h", "y": 1.04},
-    }
+
+def bars_figure(names: Sequence[str], groups: Sequence[tuple[str, Sequence[float]]], what: str, caption: str) -> Figure:
+    """Horizontal bars of relative errors (%), one row a name and one colour a group; no bar where one is nan."""
+    colours = (MEASURED, PREDICTED, "@c3", "@c4")
+    finite = [value for _, values in groups for value in values if np.isfinite(value) and value > 0.0]
+    wide = bool(finite) and max(finite) > 30.0 * min(finite)
     traces: list[Trace] = []
-    for j, name in enumerate(model.robot.joint_names):
-        number = "" if j == 0 else str(j + 1)
-        layout[f"xaxis{number}"] = {"title": {"text": f"{name} / rad/s"}}
-        layout[f"yaxis{number}"] = {"title": {"text": "N·m"}}
-        axes = {"xaxis": f"x{number}", "yaxis": f"y{number}", "showlegend": j == 0}
-        points = {"type": "scatter", "mode": "markers", "name": "data", "legendgroup": "data"}
-        marker = {"marker": {"size": 3, "color": COLOURS[0], "opacity": 0.35}}
-        data = {"x": _thin(velocity[:, j], step), "y": _thin(residual[:, j], step)}
-        traces.append({**points, **marker, **data, **axes})
-        for label, tau, colour in curves:
-            line = {"type": "scatter", "mode": "lines", "name": label, "legendgroup": label}
-            drawn = {"x": _thin(dq[:, j], 1), "y": _thin(tau[:, j], 1), "line": {"color": colour, "width": 2}}
-            traces.append({**line, **drawn, **axes})
-    caption = "Torque that the links do not explain, over velocity, and the friction fitted to it"
-    return Figure(tuple(traces), layout, caption, height=260 * -(-n_dof // columns) + 60)
+    for k, (label, values) in enumerate(groups):
+        drawn = np.array(values, dtype=float)
+        traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": shown(label),
+                "y": [_wrapped(name) for name in names],
+                "x": packed(drawn),
+                "text": [f"{value:.2f} %" if np.isfinite(value) else "" for value in drawn],
+                "textposition": "outside",
+                "cliponaxis": False,
+                "textfont": {"color": "@ink"},
+                "hovertemplate": "%{text}",
+                "marker": {"color": colours[k % len(colours)], "pattern": {"shape": ("", "/", "x", ".")[k % 4]}},
+            }
+        )
+    axis: dict[str, object] = {
+        "title": {"text": what + (", logarithmic" if wide else "")},
+        "type": "log" if wide else "linear",
+    }
+    if finite and not wide:
+        axis["range"] = [0.0, 1.15 * max(finite)]
+    elif finite:
+        axis["range"] = [np.log10(0.5 * min(finite)), np.log10(3.0 * max(finite))]
+    layout: dict[str, object] = {
+        "xaxis": axis,
+        "yaxis": {"type": "category", "autorange": "reversed"},
+        "barmode": "group",
+        "showlegend": len(groups) > 1,
+        "legend": {"traceorder": "normal"},
+        "margin": {"l": 10, "r": 60, "t": 8, "b": 42},
+    }
+    return Figure(tuple(traces), layout, caption, height=110 + (22 + 22 * len(groups)) * len(names))
+
+
+def _wrapped(name: str) -> str:
+    """A name in short lines, so that bars have room beside it on a telephone."""
+    return "<br>".join(shown(part) for part in textwrap.wrap(name, 24, break_long_words=True)[:4])
 
 
 def correlation_figure(labels: Sequence[str], correlation: Float[Array, "n_base n_base"]) -> Figure:
     """Correlation of the coefficients, dimensionless."""
     values = np.clip(np.nan_to_num(correlation, posinf=0.0, neginf=0.0), -1.0, 1.0)
+    names = [shown(label) for label in labels]
     trace: Trace = {
         "type": "heatmap",
-        "x": list(labels),
-        "y": list(labels),
-        "z": np.round(values, 3).tolist(),
+        "x": names,
+        "y": names,
+        "z": packed(values),
         "zmin": -1,
         "zmax": 1,
-        "colorscale": "RdBu",
-        "colorbar": {"title": {"text": "correlation"}},
+        "colorscale": [[0.0, "@c2"], [0.5, "@paper"], [1.0, "@c0"]],
+        "hovertemplate": "%{x} and %{y}: %{z:.2f}<extra></extra>",
+        "colorbar": {"thickness": 12, "title": {"text": ""}},
     }
-    layout: dict[str, object] = {"yaxis": {"autorange": "reversed"}}
-    return Figure((trace,), layout, "Correlation of the coefficients", height=560)
-
-
-def links_figure(robot: Robot, links: Sequence[InertialParameters]) -> Figure:
-    """The chain at zero position with the equivalent inertia ellipsoid of every link, lengths in m."""
-    poses: list[Float[Array, "4 4"]] = []
-    for joint in robot.joints:
-        T_base_parent = np.eye(4) if joint.parent == BASE else poses[joint.parent]
-        poses.append(T_base_parent @ joint.T_parent_link(0.0))
-    traces: list[Trace] = []
-    for j, joint in enumerate(robot.joints):
-        start = np.zeros(3) if joint.parent == BASE else poses[joint.parent][:3, 3]
-        ends = np.array([start, poses[j][:3, 3]])
-        traces.append(
-            {
-                "type": "scatter3d",
-                "mode": "lines+markers",
-                "x": ends[:, 0].tolist(),
-                "y": ends[:, 1].tolist(),
-                "z": ends[:, 2].tolist(),
-                "line": {"color": "#8a97a5", "width": 6},
-                "marker": {"size": 3, "color": "#8a97a5"},
-                "showlegend": False,
-                "hoverinfo": "skip",
-            }
-        )
-    for j, (joint, link) in enumerate(zip(robot.joints, links, strict=True)):
-        traces.append(_ellipsoid(joint.link.name, link, poses[j], COLOURS[j % len(COLOURS)]))
-    axes = {name: {"title": {"text": f"{name[0]} / m"}} for name in ("xaxis", "yaxis", "zaxis")}
-    layout: dict[str, object] = {"scene": {"aspectmode": "data", **axes}, "legend": {"orientation": "h"}}
-    caption = "Uniform ellipsoids with the mass, centre of mass and inertia of each link, at zero position"
-    return Figure(tuple(traces), layout, caption, height=560)
-
-
-def _ellipsoid(name: str, link: InertialParameters, T_base_link: Float[Array, "4 4"], colour: str) -> Trace:
-    """A solid ellipsoid of half lengths √(5 d/m) along the principal axes, d the second moments."""
-    tensor = link.inertia_com
-    second = 0.5 * np.trace(tensor) * np.eye(3) - tensor
-    moments, axes = np.linalg.eigh(second)
-    half = np.sqrt(5.0 * np.maximum(moments, 0.0) / max(link.mass, 1e-9))
-    u, v = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 17), np.linspace(0.0, np.pi, 9))
-    sphere = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], axis=-1)
-    points = (sphere * half) @ axes.T + link.com
-    placed = points @ T_base_link[:3, :3].T + T_base_link[:3, 3]
-    return {
-        "type": "surface",
-        "x": np.round(placed[..., 0], 4).tolist(),
-        "y": np.round(placed[..., 1], 4).tolist(),
-        "z": np.round(placed[..., 2], 4).tolist(),
-        "colorscale": [[0, colour], [1, colour]],
-        "showscale": False,
-        "opacity": 0.55,
-        "name": f"{name}: {link.mass:.3g} kg",
-        "hovertemplate": f"{name}: {link.mass:.3g} kg<extra></extra>".replace("&", "and"),
+    layout: dict[str, object] = {
+        "xaxis": {"type": "category", "tickangle": -90, "tickfont": {"size": 10}, "showgrid": False},
+        "yaxis": {"type": "category", "autorange": "reversed", "tickfont": {"size": 10}, "showgrid": False},
     }
+    caption = (
+        "Correlation of the coefficients' errors, −1 to 1, by leading parameter: pairs far from 0 are known better "
+        "together than one by one."
+    )
+    return Figure((trace,), layout, caption, height=min(860, 170 + 11 * len(names)))
+
+
+def singular_values_figure(values: Float[Array, " n_base"]) -> Figure:
+    """Singular values of the regressor (mixed units), relative to the largest; their span is the condition number."""
+    shares = values / max(float(np.max(values, initial=0.0)), 1e-300)
+    trace: Trace = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": "singular value",
+        "x": packed(np.arange(1.0, len(shares) + 1.0)),
+        "y": packed(np.maximum(shares, 1e-18)),
+        "line": {"color": MEASURED, "width": 1},
+        "marker": {"color": MEASURED, "size": 5},
+        "showlegend": False,
+    }
+    layout: dict[str, object] = {
+        "xaxis": {"title": {"text": "direction, best excited first"}},
+        "yaxis": {"title": {"text": "singular value, relative"}, "type": "log", "exponentformat": "power"},
+    }
+    caption = "Singular values of the regressor over the largest: the last is one over the condition number."
+    return Figure((trace,), layout, caption, height=320)
+
+
+def spectrum_figure(samples: Samples) -> Figure | None:
+    """Power of the measured torque over frequency (Hz), raw and low-passed; None for a log too short for one."""
+    segment = max(samples.segments, key=lambda part: part.motion.n_samples)
+    low_pass = samples.plan.low_pass
+    tau = segment.tau[:_SPECTRUM_SAMPLES]
+    spread = tau.std(axis=0)
+    moving = spread > 1e-12 * max(float(np.max(spread, initial=0.0)), 1e-300)
+    if len(tau) < 64 or not np.any(moving):
+        return None
+    scaled = (tau[:, moving] - tau[:, moving].mean(axis=0)) / spread[moving]
+    frequency, power = signal.welch(scaled, fs=low_pass.rate_hz, nperseg=min(len(scaled), 65_536), axis=0)
+    frequency, raw = _by_octave(frequency[1:], np.mean(power, axis=1)[1:])
+    gain = np.ones_like(frequency)
+    if low_pass.active:
+        _, response = signal.freqz(low_pass.kernel, worN=frequency, fs=low_pass.rate_hz)
+        gain = np.abs(response) ** 2
+    x = packed(frequency)
+    floor = 1e-12 * float(np.max(raw))
+    traces: list[Trace] = [
+        {**line("as logged", "@c7", width=1.4), "x": x, "y": packed(np.maximum(raw, floor))},
+        {**line("as fitted", MEASURED, width=2.0), "x": x, "y": packed(np.maximum(raw * gain, floor))},
+    ]
+    marks = [("bandwidth of the motion", samples.plan.bandwidth_hz, "@c3")]
+    if low_pass.active:
+        marks.append(("low-pass", low_pass.cutoff_hz, "@c2"))
+    top, bottom = float(np.max(raw)), max(float(np.min(raw)) * 0.1, floor)
+    for name, at, colour in marks:
+        ends = {"x": packed(np.array([at, at])), "y": packed(np.array([bottom, top]))}
+        traces.append({**line(f"{name}, {at:.3g} Hz", colour, width=1.5, dash="dash"), **ends})
+    layout: dict[str, object] = {
+        "xaxis": {"title": {"text": "frequency / Hz"}, "type": "log"},
+        "yaxis": {
+            "title": {"text": "power / 1/Hz"},
+            "type": "log",
+            "exponentformat": "power",
+            "range": [np.log10(bottom), np.log10(3.0 * top)],
+        },
+    }
+    caption = "Spectrum of the torque, mean over the joints, each relative to its own spread."
+    return Figure(tuple(traces), layout, caption, 330, "Torque by frequency", wide=False)
+
+
+def _by_octave(
+    frequency: Float[Array, " n_bins"], power: Float[Array, " n_bins"]
+) -> tuple[Float[Array, " n_left"], Float[Array, " n_left"]]:
+    """Means over stretches that are as wide as their frequency demands on a logarithmic axis."""
+    place = np.floor(np.log2(frequency / frequency[0]) * _PER_OCTAVE).astype(int)
+    _, index = np.unique(place, return_inverse=True)
+    count = np.bincount(index)
+    return np.bincount(index, frequency) / count, np.bincount(index, power) / count
+
+
+def raw_figure(samples: Samples, units: Sequence[str]) -> Figure | None:
+    """Some seconds of the joint whose torque (N·m or N) lost most to the low-pass; None where there is none."""
+    low_pass = samples.plan.low_pass
+    segment = max(samples.segments, key=lambda part: part.motion.n_samples)
+    if not low_pass.active or len(segment.tau) <= 2 * low_pass.half_length + 8:
+        return None
+    lost = low_pass.half_length
+    count = min(len(segment.tau), int(_RAW_SECONDS * low_pass.rate_hz) + 2 * lost)
+    first = (len(segment.tau) - count) // 2
+    tau = segment.tau[first : first + count]
+    smooth = low_pass.applied(tau)
+    inner = tau[lost : lost + len(smooth)]
+    t = segment.motion.t[first + lost : first + lost + len(smooth)]
+    share = np.std(inner - smooth, axis=0) / np.maximum(np.std(inner, axis=0), 1e-300)
+    j = int(np.argmax(share))
+    traces: list[Trace] = [
+        {**line("as logged", "@c7", width=1.0), **curve(t, inner[:, j])},
+        {**line("as fitted", MEASURED, width=2.2), **curve(t, smooth[:, j])},
+    ]
+    name = samples.joint_names[j]
+    caption = f"The joint that lost most to the low-pass: {name}, {100.0 * share[j]:.1f} % of its spread."
+    return panel(traces, "time / s", f"torque / {units[j]}", title="Torque over time", caption=caption, height=330)

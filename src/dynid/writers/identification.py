@@ -3,20 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dynid.chain.consistency import consistency
+from dynid.arrays import Array, Float
+from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.terms import OnJoints, ShapedModel
-from dynid.recording.signals import Samples
-from dynid.regression.estimate import Estimate
-from dynid.validation.validate import Validation, contributions
-from dynid.writers.charts import correlation_figure, friction_figure, links_figure, parts_figure, torque_figure
+from dynid.recording.findings import Finding
+from dynid.recording.signals import Samples, Segment
+from dynid.regression.estimate import UNRELIABLE, Estimate
+from dynid.regression.problem import Regression
+from dynid.validation.validate import Contributions, Validation, contributions
+from dynid.writers.charts import (
+    bars_figure,
+    correlation_figure,
+    parts_figure,
+    parts_figures,
+    raw_figure,
+    singular_values_figure,
+    spectrum_figure,
+    torque_figures,
+    torque_units,
+)
+from dynid.writers.charts_friction import friction_figures
+from dynid.writers.charts_links import links_figure
+from dynid.writers.drawing import MAX_POINTS
 from dynid.writers.model_file import IdentifiedModel
-from dynid.writers.report import Report, Section, Table
+from dynid.writers.report import Figure, Report, Section, Table, Tile, worst
+from dynid.writers.report_tables import (
+    coefficient_table,
+    conditioning_table,
+    error_table,
+    findings_table,
+    full_table,
+    joint_table,
+    link_table,
+    provenance_tables,
+    short_name,
+)
+from dynid.writers.verdict import judge, verdict
 
 __all__ = ["Comparison", "identification_report"]
+
+_DRAWN_LOGS = 6
+"""Held-out logs whose curves are drawn; the errors of all stand in the table."""
+_ALL_POINTS = 150_000
+"""Points of all curves together: the report stays small, however long and many the logs."""
+_DRAWN_SAMPLES = 60_000
+"""Samples that the pictures of friction and of the parts of the torque are made from."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +60,9 @@ class Comparison:
 
     name: str
     relative_percent: float
-    """100·‖τ − τ̂‖/‖τ‖, %."""
+    """100·‖τ − τ̂‖/‖τ‖, %, on the rows of the fit; nan where it was not tried on them."""
+    held_out_percent: float = np.nan
+    """The same on the worst held-out log, %; nan without one."""
 
 
 def identification_report(
@@ -35,175 +72,236 @@ def identification_report(
     train: Validation,
     held_out: Sequence[Validation],
     comparisons: Sequence[Comparison] = (),
+    *,
+    findings: Sequence[Finding] | None = None,
+    regression: Regression | None = None,
+    notes: Sequence[str] = (),
 ) -> Report:
-    """The whole report (SI) as a value; writing it is another matter."""
+    """The whole report (SI) as a value; writing it is another matter.
+
+    Args:
+        model: what was found.
+        estimate: with its uncertainty.
+        samples: the conditioned log, or its first stretch where it was streamed.
+        train: prediction of these samples.
+        held_out: predictions of logs that were not used in the fit.
+        comparisons: errors of other parameter sets.
+        findings: of the doctor; None where it was not asked.
+        regression: for the singular values; None leaves them out.
+        notes: sentences about the data, such as that only part of it is drawn.
+    """
+    criteria = judge(model, estimate, train, held_out, findings)
+    units = torque_units(model.model.robot)
+    drawn = list(held_out)[:_DRAWN_LOGS]
+    n_curves = model.model.n_dof * (3 * (1 + len(drawn)) + 4)
+    n_points = int(np.clip(_ALL_POINTS // n_curves, 100, MAX_POINTS))
+    zoom = "Drag to zoom into a stretch, which all joints follow; double-click to see everything again."
     sections = [
-        _data(estimate, samples),
-        Section("Torque it was fitted to", (_error_text(train),), figures=(torque_figure(train),)),
-        *(
-            Section(f"Torque it had not seen: {v.log}", (_error_text(v),), figures=(torque_figure(v),))
-            for v in held_out
+        _glance(model, estimate, samples, train, held_out, notes),
+        Section(
+            "Torque it was fitted to",
+            (f"{short_name(train.log)}: relative error {train.error.relative_percent:.2f} % over all joints. {zoom}",),
+            figures=torque_figures(train, units, link="fit", n_points=n_points),
         ),
-        _errors(train, held_out, comparisons),
-        _parts(model, samples),
+        _unseen(model, train, held_out, drawn, n_points),
+        _parts(model, samples, n_points),
+        _compared(estimate, train, held_out, comparisons),
         _coefficients(estimate),
+        *([_links(model, estimate, samples)] if model.links else []),
+        _friction(model, samples),
+        _condition(estimate, regression),
+        _conditioning(samples, units),
     ]
-    if model.links:
-        sections.append(_links(model))
-    sections += [_friction(model, samples), _correlation(estimate), _method(model, estimate, samples)]
+    if findings is not None:
+        sections.insert(1, _findings(findings))
+    sections.append(_method(model, estimate))
     return Report(
         title=f"Dynamics of {model.model.robot.name}",
-        verdict=verdict(model, estimate, train, held_out),
+        verdict=verdict(model, estimate, train, held_out, worst(criteria)),
         sections=tuple(sections),
-        footer=f"dynid {model.provenance.get('dynid', '')} · inputs {model.provenance.get('inputs', {})}",
+        footer=f"Written by dynid {model.provenance.get('dynid', '')}. All numbers in SI units.",
+        criteria=criteria,
     )
 
 
-def verdict(model: IdentifiedModel, estimate: Estimate, train: Validation, held_out: Sequence[Validation]) -> str:
-    """One paragraph for a hurried reader."""
-    text = (
-        f"{len(estimate.beta)} combinations of parameters were estimated from {estimate.n_rows} rows; they explain the "
-        f"torque of the log to {train.error.relative_percent:.2f} %"
-    )
-    if held_out:
-        worst = max(v.error.relative_percent for v in held_out)
-        text += f", and that of motion they had not seen to {worst:.2f} %"
-    reliable = sum(word == "identified" for word in estimate.trust)
-    text += f". {reliable} of them are known to better than 30 % of their value. "
-    if model.consistent:
-        text += "The full parameter set is physically possible and can be exported. "
-    elif model.links:
-        text += "The full parameter set is NOT physically possible. "
-    else:
-        text += f"The estimator {estimate.estimator} gives no full parameter set; --estimator feasible does. "
-    return text + (f"Note: {estimate.status.value}." if estimate.status.value else "")
-
-
-def _error_text(validation: Validation) -> str:
-    error = validation.error
-    return f"Relative error {error.relative_percent:.2f} % over all joints; drag to zoom, double-click to reset."
-
-
-def _data(estimate: Estimate, samples: Samples) -> Section:
-    motion = samples.segments[0].motion
-    robot = estimate.model.robot
-    speed = np.max([np.max(np.abs(s.motion.dq), axis=0) for s in samples.segments], axis=0)
-    turns = np.sum([np.sum(np.diff(np.sign(s.motion.dq), axis=0) != 0, axis=0) for s in samples.segments], axis=0)
-    rows = tuple(
-        (
-            name,
-            f"{np.min(motion.q[:, j]):.3g} … {np.max(motion.q[:, j]):.3g}",
-            f"{speed[j]:.3g}",
-            str(int(turns[j])),
-            f"{np.sqrt(np.mean(samples.segments[0].tau[:, j] ** 2)):.3g}",
-        )
-        for j, name in enumerate(robot.joint_names)
-    )
+def _glance(
+    model: IdentifiedModel,
+    estimate: Estimate,
+    samples: Samples,
+    train: Validation,
+    held_out: Sequence[Validation],
+    notes: Sequence[str],
+) -> Section:
+    robot = model.model.robot
     seconds = sum(s.motion.t[-1] - s.motion.t[0] for s in samples.segments)
-    text = (
-        f"{samples.source}: {seconds:.1f} s used in {len(samples.segments)} stretch(es), "
-        f"{samples.n_samples} samples, {estimate.n_rows} rows of regression."
+    moving = {kind: sum(joint.type == kind for joint in robot.joints) for kind in ("revolute", "prismatic")}
+    counted = ", ".join(f"{count} {kind}" for kind, count in moving.items() if count)
+    shown_part = "first stretch of the log" if notes else "used of the log"
+    tiles = [
+        Tile("Robot", robot.name, f"{robot.n_dof} joints: {counted}"),
+        Tile("Log", f"{seconds:.1f} s", f"{shown_part}, at {samples.plan.low_pass.rate_hz:.4g} Hz"),
+        Tile("Rows of regression", f"{estimate.n_rows}", f"from {samples.n_samples} samples"),
+        Tile("Coefficients", f"{len(estimate.beta)}", f"base parameters of {model.model.n_params}"),
+        Tile("Estimator", estimate.estimator, f"{estimate.iterations} iteration(s)"),
+        Tile("Error, fitted motion", f"{train.error.relative_percent:.2f} %", "all joints"),
+    ]
+    if held_out:
+        errors = [v.error.relative_percent for v in held_out]
+        detail = "all joints" if len(errors) == 1 else f"worst of {len(errors)} logs"
+        tiles.append(Tile("Error, unseen motion", f"{max(errors):.2f} %", detail))
+    tiles.append(Tile("Condition number", f"{estimate.condition_number:.4g}", f"rank {estimate.rank}"))
+    if model.links:
+        total = sum(link.mass for link in model.links)
+        tiles.append(Tile("Mass of all links", f"{total:.4g} kg", "in part chosen, see Links"))
+    table = joint_table(robot, samples, estimate)
+    return Section("Robot and data", tuple(notes), (table,), tiles=tuple(tiles))
+
+
+def _findings(findings: Sequence[Finding]) -> Section:
+    if not findings:
+        return Section("What the doctor says of the log", ("It looked for everything it knows and found nothing.",))
+    return Section("What the doctor says of the log", (), (findings_table(findings),))
+
+
+def _unseen(
+    model: IdentifiedModel, train: Validation, held_out: Sequence[Validation], drawn: Sequence[Validation], n: int
+) -> Section:
+    robot = model.model.robot
+    tables = (error_table(robot, train, held_out),)
+    if not held_out:
+        text = (
+            "No log was held out. How the model predicts motion it has not seen is the test that counts: "
+            "dynid identify … --validate OTHER_LOG, or dynid validate model.json OTHER_LOG."
+        )
+        return Section("Torque it had not seen", (text,), tables)
+    texts = [f"{short_name(v.log)}: relative error {v.error.relative_percent:.2f} % over all joints." for v in held_out]
+    if len(drawn) < len(held_out):
+        texts.append(f"Curves of the first {len(drawn)} logs are drawn.")
+    figures: list[Figure] = []
+    for k, validation in enumerate(drawn):
+        group = torque_figures(validation, torque_units(robot), link=f"unseen{k}", n_points=n)
+        figures += [
+            replace(f, title=f"{f.title} · {short_name(validation.log)}") if len(drawn) > 1 else f for f in group
+        ]
+    return Section("Torque it had not seen", tuple(texts), tables, tuple(figures))
+
+
+def _stretches(samples: Samples) -> list[Segment]:
+    """Stretches with at most so many samples in all as pictures are made from."""
+    left, chosen = _DRAWN_SAMPLES, []
+    for segment in samples.segments:
+        count = min(left, segment.motion.n_samples)
+        if count > 2 * samples.plan.low_pass.half_length + samples.plan.every:
+            chosen.append(Segment(segment.motion.part(0, count), segment.tau[:count]))
+            left -= count
+    return chosen or [samples.segments[0]]
+
+
+def _low_passed(samples: Samples, values: Float[Array, "n_samples n_dof"]) -> Float[Array, "n_rows n_dof"]:
+    return samples.plan.low_pass.thinned(np.ascontiguousarray(values), samples.plan.every)
+
+
+def _parts(model: IdentifiedModel, samples: Samples, n_points: int) -> Section:
+    times, pieces = [], []
+    for segment in _stretches(samples):
+        whole = contributions(model.model, model.parameters, segment.motion)
+        effects = (whole.inertia, whole.coriolis, whole.gravity, whole.joint_terms)
+        rows = [_low_passed(samples, effect) for effect in effects]
+        places = samples.plan.low_pass.half_length + samples.plan.every * np.arange(len(rows[0]))
+        times.append(segment.motion.t[places])
+        pieces.append(rows)
+    parts = Contributions(*(np.concatenate([rows[k] for rows in pieces]) for k in range(4)))
+    t, names, units = np.concatenate(times), model.model.robot.joint_names, torque_units(model.model.robot)
+    text = "The predicted torque of the fitted motion, split into the effects that need it; the parts add up to it."
+    figures = (
+        parts_figure(names, units, parts),
+        *parts_figures(t, names, units, parts, link="fit", n_points=n_points),
     )
-    headers = ("joint", "position / rad", "largest speed / rad/s", "reversals", "RMS torque / N·m")
-    return Section("Robot and data", (text,), (Table(headers, rows),))
+    return Section("What the torque is made of", (text,), figures=figures)
 
 
-def _errors(train: Validation, held_out: Sequence[Validation], comparisons: Sequence[Comparison]) -> Section:
-    headers = ("log", "total / %", *(f"{name} / %" for name in train.joint_names))
-    rows = [
-        (label, f"{v.error.relative_percent:.2f}", *(f"{x:.2f}" for x in v.error.relative_percent_joint))
-        for label, v in [(f"{train.log} (fit)", train), *((v.log, v) for v in held_out)]
+def _compared(
+    estimate: Estimate, train: Validation, held_out: Sequence[Validation], comparisons: Sequence[Comparison]
+) -> Section:
+    own = max((v.error.relative_percent for v in held_out), default=np.nan)
+    entries = [Comparison(f"this model ({estimate.estimator})", estimate.fit.relative_percent, own), *comparisons]
+    names = [entry.name for entry in entries]
+    groups = [
+        ("fitted motion", [entry.relative_percent for entry in entries]),
+        ("unseen motion", [entry.held_out_percent for entry in entries]),
     ]
-    rmse = [
-        (label, *(f"{x:.3g}" for x in v.error.rmse), *(f"{x:.2f}" for x in v.whiteness[:0]))
-        for label, v in [(f"{train.log} (fit)", train), *((v.log, v) for v in held_out)]
-    ]
-    tables = [
-        Table(headers, tuple(rows), "Relative error 100·‖τ − τ̂‖/‖τ‖"),
-        Table(("log", *(f"{name} / N·m" for name in train.joint_names)), tuple(rmse), "RMSE"),
-    ]
-    if comparisons:
-        others = tuple((other.name, f"{other.relative_percent:.2f}") for other in comparisons)
-        tables.append(Table(("parameters", "relative error / %"), others, "Other parameter sets on the same rows"))
-    return Section("Errors", (), tuple(tables))
+    shown_groups = [group for group in groups if np.any(np.isfinite(group[1]))]
+    caption = "Relative torque error of each parameter set: on all rows of the fit, and on the worst unseen log."
+    figure = bars_figure(names, shown_groups, "relative error / %", caption)
+    rows = tuple(
+        (entry.name, *(_percent(x) for x in (entry.relative_percent, entry.held_out_percent))) for entry in entries
+    )
+    headers = ("parameters", "fitted motion / %", "unseen motion / %")
+    return Section("Beside other parameter sets", (), (Table(headers, rows),), (figure,))
 
 
-def _parts(model: IdentifiedModel, samples: Samples) -> Section:
-    motion = samples.segments[0].motion
-    parts = contributions(model.model, model.parameters, motion.part(0, min(motion.n_samples, 20_000)))
-    return Section("What the torque is made of", (), figures=(parts_figure(model.model.robot.joint_names, parts),))
+def _percent(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else "–"
 
 
 def _coefficients(estimate: Estimate) -> Section:
-    rows = tuple(
-        (label, f"{value:.5g}", f"{std:.2g}", f"{white:.2g}", _percent(std, value), column.unit, trust)
-        for label, value, std, white, column, trust in zip(
-            estimate.base.labels(),
-            estimate.beta,
-            estimate.std,
-            estimate.uncertainty.white_std,
-            estimate.base.leading_columns,
-            estimate.trust,
-            strict=True,
-        )
+    texts = (
+        "Torque reveals only these combinations of parameters. σ allows for differences that are correlated in time; "
+        "the column beside it counts every row as independent, as papers do, and is too small wherever data were "
+        "filtered or the model misses something.",
+        f"Identified: σ is at most {100 * UNRELIABLE:.0f} % of the value. Only in combination: it would be, were the "
+        "other coefficients known. At a bound: a limit decided. Chosen by prior: the motion does not show it, the rule "
+        "of the estimator decided; left open where it has none. σ above 30 %: what the data say of it is mostly noise.",
     )
-    headers = ("combination", "value", "σ", "σ as in the papers", "σ / |value|", "unit", "trust")
+    return Section("Coefficients", texts, (coefficient_table(estimate),))
+
+
+def _links(model: IdentifiedModel, estimate: Estimate, samples: Samples) -> Section:
     text = (
-        "σ allows for residuals that are correlated in time; the next column counts every row as independent, "
-        "as papers do, and is too small wherever data were filtered or the model misses something."
+        f"Torque fixes only the coefficients; one full set was chosen: {model.rule or 'no rule is known'}. "
+        "The origin tells which numbers the data fixed."
     )
-    return Section("Coefficients", (text,), (Table(headers, rows),))
-
-
-def _percent(std: float, value: float) -> str:
-    return f"{100.0 * std / abs(value):.1f} %" if value and np.isfinite(std) else "–"
-
-
-def _links(model: IdentifiedModel) -> Section:
-    rows = []
-    for name, link in zip(model.model.robot.link_names, model.links, strict=True):
-        tensor = link.to_order("urdf")[4:]
-        check = consistency(link)
-        rows.append(
-            (
-                name,
-                f"{link.mass:.4f}",
-                ", ".join(f"{x:.4f}" for x in link.com),
-                ", ".join(f"{x:.3g}" for x in tensor),
-                f"{check.margin:.2e}",
-                "yes" if check.holds else f"no: {', '.join(check.failing)}",
-            )
-        )
-    labels: dict[str, list[str]] = {}
-    for symbol, label in zip(model.model.symbols, model.labels, strict=False):
-        labels.setdefault(label, []).append(symbol)
-    counted = "; ".join(f"{label}: {', '.join(names)}" for label, names in labels.items())
-    headers = (
-        "link",
-        "mass / kg",
-        "centre of mass / m",
-        "xx, xy, xz, yy, yz, zz about it / kg·m²",
-        "margin",
-        "possible",
-    )
-    text = f"Torque fixes only the coefficients; {model.rule}. How each parameter came about: {counted}."
-    robot = model.model.robot
-    return Section("Links", (text,), (Table(headers, tuple(rows)),), (links_figure(robot, model.links),))
+    pose = np.mean(np.concatenate([segment.motion.q for segment in samples.segments]), axis=0)
+    figure = links_figure(model.model.robot, model.links, pose)
+    tables = [link_table(model)]
+    if len(model.labels) == model.model.n_params:
+        tables.append(full_table(model, estimate))
+    return Section("Links", (text,), tuple(tables), (figure,))
 
 
 def _friction(model: IdentifiedModel, samples: Samples) -> Section:
-    terms = model.model.terms
+    terms, torque_model = model.model.terms, model.model
     if not terms:
         return Section("Friction", ("The model has no friction.",))
-    own = model.parameters[model.model.n_inertial :].reshape(-1, len(terms))
-    names = model.model.robot.joint_names
+    own = model.parameters[torque_model.n_inertial :].reshape(-1, len(terms))
+    names = torque_model.robot.joint_names
     rows = tuple((name, *(f"{x:.4g}" for x in values)) for name, values in zip(names, own, strict=True))
     headers = ("joint", *(f"{term.name} / {term.units[0]}" for term in terms))
-    speed = np.max([np.max(np.abs(s.motion.dq), axis=0) for s in samples.segments], axis=0)
-    figure = friction_figure(model.model, model.parameters, speed)
     reasons = model.results.get("friction")
     texts = tuple(str(text) for text in reasons) if isinstance(reasons, list) else ()
-    return Section("Friction", (*texts, *_shape_texts(model)), (Table(headers, rows),), (figure,))
+    lead = "Measured torque less that of links and rotors, over velocity, and the friction that was identified."
+    figures = friction_figures(torque_model, model.parameters, *_friction_cloud(model, samples))
+    return Section("Friction", (lead, *texts, *_shape_texts(model)), (Table(headers, rows),), figures)
+
+
+def _friction_cloud(
+    model: IdentifiedModel, samples: Samples
+) -> tuple[Float[Array, "n_rows n_dof"], Float[Array, "n_rows n_dof"]]:
+    """Velocity, and the torque that neither links nor rotors explain, low-passed."""
+    torque_model, rest = model.model, model.parameters.copy()
+    is_friction = [
+        not isinstance(whole.model if isinstance(whole, OnJoints) else whole, RotorInertia)
+        for whole in torque_model.joint_models
+        for _ in whole.terms
+    ]
+    own = rest[torque_model.n_inertial :].reshape(torque_model.n_dof, -1)
+    own[:, np.array(is_friction, dtype=bool)] = 0.0
+    velocity, residual = [], []
+    for segment in _stretches(samples):
+        left = segment.tau - torque_model.torque(segment.motion, rest)
+        velocity.append(_low_passed(samples, segment.motion.dq))
+        residual.append(_low_passed(samples, left))
+    return np.concatenate(velocity), np.concatenate(residual)
 
 
 def _shape_texts(model: IdentifiedModel) -> tuple[str, ...]:
@@ -218,26 +316,38 @@ def _shape_texts(model: IdentifiedModel) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _correlation(estimate: Estimate) -> Section:
+def _condition(estimate: Estimate, regression: Regression | None) -> Section:
     text = (
-        f"Condition number {estimate.condition_number:.4g}, rank {estimate.rank} of {len(estimate.beta)}. Coefficients "
-        "that are strongly correlated are known better in combination than one by one."
+        f"Condition number {estimate.condition_number:.4g}, rank {estimate.rank} of {len(estimate.beta)}. A large "
+        "condition number means that noise is magnified in some directions: excite more (dynid excite)."
     )
-    return Section(
-        "Conditioning of the problem",
-        (text,),
-        figures=(correlation_figure(estimate.base.leading, estimate.correlation),),
-    )
+    figures = [correlation_figure(estimate.base.leading, estimate.correlation)]
+    if regression is not None:
+        values = np.linalg.svd(regression.stacked().R, compute_uv=False)
+        figures.append(singular_values_figure(values))
+    return Section("Conditioning of the problem", (text,), figures=tuple(figures))
 
 
-def _method(model: IdentifiedModel, estimate: Estimate, samples: Samples) -> Section:
-    plan = samples.plan
-    weights = "equal" if estimate.weights is None else ", ".join(f"{1 / w:.3g}" for w in estimate.weights) + " N·m"
-    lines = (
-        f"Estimator {estimate.estimator}, {estimate.iterations} iteration(s). Row noise by joint: {weights}.",
-        f"Conditioning: {'; '.join(plan.choices)}. The regressor passed the same low-pass as the torque.",
-        f"Variance of the coefficients over that of independent rows, by joint: "
-        f"{', '.join(f'{x:.1f}' for x in estimate.uncertainty.inflation)}.",
-        f"Provenance: {dict(model.provenance)}",
+def _conditioning(samples: Samples, units: Sequence[str]) -> Section:
+    chosen = "; ".join(samples.plan.choices)
+    text = f"Chosen from the data: {chosen}. The regressor passed the same low-pass as the torque."
+    figures = tuple(figure for figure in (spectrum_figure(samples), raw_figure(samples, units)) if figure is not None)
+    return Section("How the log was conditioned", (text,), (conditioning_table(samples),), figures)
+
+
+def _method(model: IdentifiedModel, estimate: Estimate) -> Section:
+    units = torque_units(model.model.robot)
+    deviations = estimate.uncertainty.noise if estimate.weights is None else 1.0 / estimate.weights
+    rows = tuple(
+        (name, "equal" if estimate.weights is None else f"{noise:.3g}", unit, f"{inflation:.1f}")
+        for name, noise, unit, inflation in zip(
+            model.model.robot.joint_names, deviations, units, estimate.uncertainty.inflation, strict=True
+        )
     )
-    return Section("How it was done", lines)
+    weights = Table(
+        ("joint", "noise its rows were weighed by", "unit", "variance over that of independent rows"),
+        rows,
+        "How rows were weighed, and how far their differences are correlated",
+    )
+    text = f"Estimator {estimate.estimator}, {estimate.iterations} iteration(s), {estimate.n_rows} rows."
+    return Section("Where it comes from", (text,), (*provenance_tables(model.provenance), weights))
