@@ -14,6 +14,7 @@ MODULES = (
     "mapping",
     "columns",
     "text",
+    "matlab",
     "containers",
     "parquet",
     "bags",
