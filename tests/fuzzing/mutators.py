@@ -139,7 +139,7 @@ def xml(data: bytes, rng: random.Random) -> bytes:
         elif kind == 10:
             inner = element
             for _ in range(rng.choice((2, 30, 400))):
-                inner = etree.SubElement(inner, element.tag, element.attrib)
+                inner = etree.SubElement(inner, element.tag, dict(element.attrib))
         elif kind == 11:
             element.text = rng.choice((" x ", "1 2 3", "]]>", "\n\n"))
     return etree.tostring(root)
@@ -283,7 +283,7 @@ def npz(data: bytes, rng: random.Random) -> bytes:
                     continue
                 if kind == 1:
                     name = rng.choice(
-                        ("../../../tmp/evil.npy", "/tmp/evil.npy", "q.npy", "\n.npy", "x", "q1.npy", ".npy")
+                        ("../../../etc/evil.npy", "/etc/evil.npy", "q.npy", "\n.npy", "x", "q1.npy", ".npy")
                     )
                 elif kind == 2 and f"{name}_2" not in new.namelist():
                     name = rng.choice((name, members[0][0]))

@@ -32,6 +32,8 @@ MAX_GRAVITY = 1e6
 """m/s²"""
 MAX_JOINTS = 512
 """Of a robot: base parameters take time and memory that grow with the cube of their number."""
+MAX_NAME = 256
+"""Characters of a joint or link name."""
 MAX_TRANSMISSION_CONDITION = 1e6
 """Condition number, rows scaled to unit length, above which a transmission matrix counts as singular."""
 
@@ -201,6 +203,12 @@ class Robot:
                     f"{self.joints[joint.parent].name!r} but comes after a joint of another branch"
                 )
         for kind, names in (("joint", self.joint_names), ("link", self.link_names)):
+            for name in names:
+                if not 0 < len(name) <= MAX_NAME or not name.isprintable():
+                    raise RobotError(
+                        f"{self.source}: the {kind} name {name[:40]!r} is empty, longer than {MAX_NAME} characters, or "
+                        "holds characters that cannot be printed; rename it"
+                    )
             doubles = sorted({name for name in names if names.count(name) > 1})
             if doubles:
                 raise RobotError(f"{self.source}: {kind} name used twice: {', '.join(doubles)}; names must be unique")

@@ -16,7 +16,7 @@ from dynid.cli.options import JsonFlag, RobotOptions
 from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
 from dynid.cli.progress import progress
 from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
-from dynid.disk import write_whole
+from dynid.disk import claimed, write_whole
 from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
 from dynid.errors import DynidError, RecordingError
 from dynid.recording import Recording, Samples
@@ -111,7 +111,8 @@ def identify(
         held_out = [_held_out(path, result, log, samples, raw) for path in validate_on]
         step("writing")
         content = _content(result, estimate, train, held_out)
-        files = _write(out, result, estimate, samples, train, held_out, regression, content)
+        with claimed(out):
+            files = _write(out, result, estimate, samples, train, held_out, regression, content)
     content["files"] = files
     if json:
         emit_json(content)

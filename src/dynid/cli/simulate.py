@@ -150,7 +150,6 @@ def simulate(
     result = run(
         model, commanded, rng, theta=theta, sensors=sensing.sensors(), controller=loop.controller(), source=str(out)
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
     write_csv(result.recording, out)
     truth = out.with_name(out.name.removesuffix(".gz").removesuffix(".csv") + ".truth.json")
     settings = {"friction": friction, "seed": seed, "trajectory": None if trajectory is None else str(trajectory)}

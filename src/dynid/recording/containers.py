@@ -192,9 +192,9 @@ def mat_table(path: Path, columns: ColumnMap) -> Table:
     members: dict[str, _Member] = {}
     unfit: dict[str, str] = {}
     if scipy.io.matlab.matfile_version(path)[0] == 1:
-        names, others = loadable_variables(path)
+        fit, others = loadable_variables(path)
         unfit |= dict.fromkeys(others, NOT_NUMBERS)
-        loaded = scipy.io.loadmat(path, variable_names=names)
+        loaded = scipy.io.loadmat(path, variable_names=fit)
     else:
         loaded = scipy.io.loadmat(path)
     variables = {name: value for name, value in loaded.items() if not name.startswith("__")}

@@ -166,7 +166,7 @@ class Hull:
         corners = np.asarray(points, dtype=float)
         if corners.ndim != 2 or corners.shape[1] != 3 or not np.all(np.abs(corners) <= MAX_LENGTH):
             raise ParameterError(
-                f"a convex hull needs points (n_points, 3), finite and below {MAX_LENGTH:g} m, got shape {corners.shape}"
+                f"a convex hull needs points (n_points, 3), below {MAX_LENGTH:g} m, got shape {corners.shape}"
             )
         try:
             hull = ConvexHull(corners)

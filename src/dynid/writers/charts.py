@@ -119,7 +119,7 @@ def friction_data_figure(
     theta: Float[Array, " n_params"],
     velocity: Float[Array, "n_rows n_dof"],
     residual: Float[Array, "n_rows n_dof"],
-    other: tuple[TorqueModel, Float[Array, " n_params"]] | None = None,
+    other: tuple[TorqueModel, Float[Array, " n_other"]] | None = None,
 ) -> Figure:
     """Friction torque (N·m or N) over velocity (rad/s or m/s), a panel a joint, with the data it was fitted to behind.
 
