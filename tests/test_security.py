@@ -24,15 +24,15 @@ import scipy.io
 from dynid.chain import load_robot
 from dynid.cli import main
 from dynid.disk import write_whole
-from dynid.dynamics import TorqueModel, base_parameters, friction_models
 from dynid.errors import DynidError, ModelFileError, OutputError, ParameterError, RecordingError, RobotFileError
-from dynid.recording import Recording, read_recording, write_csv
+from dynid.recording import read_recording
 from dynid.regression.link_meshes import link_hull
 from dynid.regression.retrieval_config import read_retrieval
 from dynid.regression.shapes import Hull
 from dynid.tracking import resume
 from dynid.tracking.stream import LOOPBACK, udp_samples
-from dynid.writers import IdentifiedModel, load_model, save_model
+from dynid.writers import load_model
+from tests.commands import WRITING, arguments, denavit, log_of, saved
 from tests.fuzzing.targets import MESHED, STL, URDF, _filter
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -261,56 +261,6 @@ def test_dependencies_have_hashes_and_no_addresses():
 # ---- names that are markup, formulas or orders to a terminal
 
 
-def saved(path: Path, joints: tuple[str, str] = ("joint1", "joint2"), *, robot_name: str = "arm") -> Path:
-    from dataclasses import replace
-
-    robot = load_robot("planar2r")
-    renamed = tuple(replace(joint, name=name) for joint, name in zip(robot.joints, joints, strict=True))
-    linked = tuple(
-        replace(joint, link=replace(joint.link, name=f"link of {name}"))
-        for joint, name in zip(renamed, joints, strict=True)
-    )
-    model = TorqueModel(replace(robot, joints=linked, name=robot_name), friction_models("viscous+coulomb+offset"))
-    base = base_parameters(model)
-    theta = model.nominal() + np.where(np.arange(model.n_params) >= 20, 0.1, 0.0)
-    labels = ("identified",) * model.n_params
-    known = IdentifiedModel(
-        model, base, "feasible", "", base.project(theta), 1e-8 * np.eye(base.n_base), theta=theta, labels=labels
-    )
-    save_model(known, path)
-    return path
-
-
-def denavit(path: Path, joints: tuple[str, str], name: str = "arm") -> Path:
-    rows = "".join(
-        f"[[joint]]\nname = {json.dumps(joint)}\na = {0.3 * k}\nalpha = 0.0\nd = 0.0\n"
-        f"link = {json.dumps('L' + joint)}\n"
-        "position_limits = [-3.0, 3.0]\nvelocity_limit = 4.0\nacceleration_limit = 20.0\n"
-        "inertia = {mass = 2.0, com = [0.1, 0.05, 0.0], inertia_com = [0.03, 0.0, 0.0, 0.03, 0.0, 0.03]}\n"
-        for k, joint in enumerate(joints)
-    )
-    text = f'name = {json.dumps(name)}\nconvention = "modified"\ngravity = [0.0, -9.81, 0.0]\n{rows}'
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def log_of(path: Path, model_file: Path, n_samples: int = 1200) -> Path:
-    from dynid.dynamics import Motion
-
-    known = load_model(model_file)
-    t = 0.01 * np.arange(n_samples)
-    omega = 2.0 * np.pi * np.array([0.35, 0.55])
-    angle = np.outer(t, omega)
-    slow = np.outer(t, 0.31 * omega)
-    q = np.sin(angle) + 0.5 * np.sin(slow)
-    dq = np.cos(angle) * omega + 0.5 * 0.31 * omega * np.cos(slow)
-    ddq = -np.sin(angle) * omega**2 - 0.5 * (0.31 * omega) ** 2 * np.sin(slow)
-    tau = known.model.torque(Motion(t, q, dq, ddq), known.parameters)
-    tau = tau + 0.01 * np.random.default_rng(0).normal(size=tau.shape)
-    write_csv(Recording(known.model.robot.joint_names, t, q, dq=dq, tau=tau), path)
-    return path
-
-
 def every_report(folder: Path, joints: tuple[str, str], name: str) -> dict[str, Path]:
     """The pages that the commands write about a robot with these names."""
     robot = str(denavit(folder / "arm.toml", joints, name))
@@ -325,8 +275,8 @@ def every_report(folder: Path, joints: tuple[str, str], name: str) -> dict[str, 
                      "1", "30"],
         "track": ["track", model, log, "--out", str(folder / "track")],
     }  # fmt: skip
-    for command, arguments in runs.items():
-        assert main(arguments) in (0, 1), command
+    for command, tokens in runs.items():
+        assert main(tokens) in (0, 1), command
     pages = {command: folder / command / "report.html" for command in runs}
     return pages | {"excite": folder / "traj.html"}
 
@@ -484,28 +434,12 @@ def test_a_folder_a_pipe_or_a_device_is_never_replaced(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "null", "pipe"]
 
 
-WRITING = ("excite", "simulate", "identify", "friction", "retrieve", "track", "reverse", "demo")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("command", WRITING)
 def test_every_command_refuses_an_output_it_cannot_make(tmp_path, capsys, command):
     (tmp_path / "file").write_text("a file")
-    model = saved(tmp_path / "model.json")
-    log = str(log_of(tmp_path / "log.csv", model, 600))
     out = {"excite": "/dev/null", "simulate": str(tmp_path / "file" / "log.csv")}.get(command, str(tmp_path / "file"))
-    (tmp_path / "samples.csv").write_text("q1,q2,M11,M21,M22,g1,g2\n" + "0.1,0.2,3,1,1,2,1\n0.5,1.2,2,1,1,3,1\n")
-    given = {
-        "excite": ["planar2r", "--duration", "2", "--harmonics", "2", "--time-budget", "0.5"],
-        "simulate": ["planar2r", "--duration", "2"],
-        "identify": ["planar2r", log, "--force"],
-        "friction": [str(model), log],
-        "retrieve": [str(model), "--runs", "1", "--force"],
-        "track": [str(model), log],
-        "reverse": ["planar2r", str(tmp_path / "samples.csv")],
-        "demo": [],
-    }[command]
-    assert main([command, *given, "--out", out]) == 2
+    assert main([*arguments(command, tmp_path), "--out", out]) == 2
     assert "cannot be written" in capsys.readouterr().err
     assert (tmp_path / "file").read_text() == "a file"
     assert Path("/dev/null").is_char_device()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -243,6 +244,12 @@ class Retrieval:
         except KeyboardInterrupt:
             if not found:
                 raise
+        except BrokenExecutor as error:
+            if not found:
+                raise RegressionError(
+                    "a worker process ended before its search did: too little memory, or a constraint function that "
+                    "crashed; try --workers 1"
+                ) from error
         return found
 
     def _parallel(self, problem: RetrievalProblem, deadline: float) -> Iterator[RetrievalRun | None]:
