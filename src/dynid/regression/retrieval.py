@@ -14,7 +14,7 @@ from dynid.arrays import Array, Bool, Float, freeze_arrays
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
-from dynid.errors import ContradictoryBounds, ParameterError
+from dynid.errors import ContradictoryBounds, ParameterError, RegressionError
 from dynid.regression.constraints import Bounds, find_target
 from dynid.regression.demands import Demands, RetrievalConstraints
 from dynid.regression.estimate import Estimate, full_estimate
