@@ -15,6 +15,8 @@ CORES = $(shell $(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))'
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 # Further arguments for pytest or the benchmarks, as in: make test ARGS='-m "not slow"'
 ARGS ?=
+# How long make fuzz damages files, in s, before it goes on to the property tests.
+FUZZ_SECONDS ?= 600
 # make lock takes no release younger than this.
 LOCK_AGE ?= 4 weeks
 
@@ -24,7 +26,7 @@ help:
 	@echo "make lint    ruff and mypy over the whole tree"
 	@echo "make bench   one page of ratios"
 	@echo "make peers   the programs that make bench compares with, into .peers (needs the network)"
-	@echo "make fuzz    the property tests with many more examples"
+	@echo "make fuzz    damaged files for FUZZ_SECONDS, and the property tests with many more examples"
 	@echo "make docs    the documentation, into docs/_build/html"
 	@echo "make setup   the environment .venv alone (demo, test and the others do it themselves)"
 	@echo "make lock    requirements/*.txt anew from pyproject.toml (needs the network)"
@@ -49,9 +51,9 @@ bench: .venv/.test
 peers: .venv/.test
 	$(BIN)/python -m benchmarks peers-setup
 
-# pytest ends with 5 where there is no property test yet.
 fuzz: .venv/.test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m hypothesis --hypothesis-profile=fuzz $(ARGS) || test $$? -eq 5
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzzing --seconds $(FUZZ_SECONDS) --seed $$(date +%s)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m hypothesis --hypothesis-profile=fuzz $(ARGS)
 
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

@@ -1,5 +1,10 @@
 """``python -m dynid`` is the command line."""
 
-from dynid.cli import main
+try:
+    from dynid.cli import main
 
-raise SystemExit(main())
+    code = main()
+except KeyboardInterrupt:
+    # While the command line itself was still loading; later, it says so itself.
+    code = 130
+raise SystemExit(code)

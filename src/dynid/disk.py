@@ -1,40 +1,185 @@
-"""Files are written whole or not at all."""
+"""Files are read with limits, and written whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
+import stat
+import time
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
-from dynid.errors import OutputError
+from dynid.errors import DynidError, OutputError
 
-__all__ = ["write_whole"]
+try:
+    import fcntl
+except ImportError:  # not on Windows; there, runs into one folder are not kept apart
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["claimed", "read_json", "read_text", "read_toml", "whole_file", "write_whole"]
+
+MAX_TEXT_BYTES = 64 * 2**20
+"""Largest configuration or model file that is read; real ones stay below 10 MB."""
+CLAIM_PATIENCE = 60.0
+"""How long one run waits for another that writes into the same folder, s; writing takes about one."""
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
     """Write a file completely or, when anything fails, not at all; missing folders are made.
 
-    The bytes go into a hidden neighbour first, which is then renamed over `path`; text is written as UTF-8.
+    Text is written as UTF-8; for the rest see `whole_file`.
 
     Raises:
         OutputError: naming the file and what the system said.
     """
-    data = content.encode() if isinstance(content, str) else content
-    target = path.resolve()
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    with whole_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write into that takes the place of `path` when the block ends well, and vanishes when it does not.
+
+    The bytes go into a hidden neighbour ``.NAME.….part`` first, which is then renamed over `path`: what was there stays
+    as it was until the new file is complete. A run that is killed may leave such a neighbour behind, never half a file.
+    A symbolic link at `path` is replaced by the file, never followed. Missing folders are made.
+
+    Raises:
+        OutputError: naming the file and what the system said.
+    """
+    path = Path(path)
+    temporary: Path | None = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = path.parent.resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        target = folder / path.name
+        _refuse_special(path, target)
+        temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
         with temporary.open("xb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        if target.exists():
+        if target.is_file() and not target.is_symlink():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    except OutputError:
+        raise
+    except (OSError, ValueError) as error:
+        # ValueError: a name with a NUL in it. What the block itself raises of this kind is about its file, too.
+        if isinstance(error, DynidError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise OutputError(f"{path}: cannot be written: {reason or error}; choose another place") from error
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def _refuse_special(path: Path, target: Path) -> None:
+    """Refuse to put a file in the place of a folder, a device, a pipe or a socket, or of a link to one."""
+    try:
+        mode = target.stat().st_mode
+    except OSError:
+        return  # nothing there, or a link that leads nowhere
+    if stat.S_ISDIR(mode):
+        raise OutputError(f"{path}: cannot be written: it is a folder; give the name of a file")
+    if not stat.S_ISREG(mode):
+        raise OutputError(f"{path}: cannot be written: it is a device, a pipe or a socket; give the name of a file")
+
+
+@contextlib.contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Keep other runs of dynid from writing into a folder meanwhile, so that it holds the files of one run.
+
+    Waits for a run that is writing there. The claim ends with the block, or with the process, however that ends; it is
+    a lock of the operating system on the folder itself and leaves no file.
+
+    Raises:
+        OutputError: another run does not end, or the folder cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}; choose another place") from error
+    try:
+        _lock(folder, handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(folder: Path, handle: int) -> None:
+    started = time.monotonic()
+    while fcntl is not None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() - started > CLAIM_PATIENCE:
+                raise OutputError(
+                    f"{folder}: another run of dynid is writing there; wait for it or give another --out"
+                ) from None
+            time.sleep(0.05)
+        except OSError:
+            return  # a file system without locks
+        else:
+            return
+
+
+def read_text(path: Path, error: type[DynidError], what: str = "file") -> str:
+    """The text of a file in UTF-8, with or without a byte order mark.
+
+    Args:
+        path: the file.
+        error: what to raise.
+        what: what the file should be, for messages.
+
+    Raises:
+        DynidError: of type `error`, naming the file: missing, too large, or not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_TEXT_BYTES + 1)
+    except FileNotFoundError as problem:
+        raise error(f"{path}: cannot be read (no such {what})") from problem
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise error(f"{path}: cannot be read ({reason}); give a {what}") from problem
+    if len(data) > MAX_TEXT_BYTES:
+        raise error(f"{path}: larger than {MAX_TEXT_BYTES // 2**20} MB, which no {what} is")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise error(f"{path}: not a text file in UTF-8 ({problem.reason} at byte {problem.start})") from problem
+
+
+def read_toml(path: Path, error: type[DynidError], what: str = "TOML file") -> dict[str, object]:
+    """The content of a TOML file; arguments and errors as for `read_text`."""
+    text = read_text(path, error, what)
+    try:
+        return tomllib.loads(text)
+    except RecursionError as problem:
+        raise error(f"{path}: not valid TOML: nested too deeply") from problem
+    except ValueError as problem:  # also for a number with thousands of digits
+        raise error(f"{path}: not valid TOML: {problem}") from problem
+
+
+def read_json(path: Path, error: type[DynidError], what: str = "JSON file") -> object:
+    """The content of a JSON file, in which every number must be finite; arguments and errors as for `read_text`."""
+    text = read_text(path, error, what)
+
+    def refuse(word: str) -> object:
+        raise ValueError(f"{word} is no number of JSON")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError as problem:
+        raise error(f"{path}: cannot be read as JSON: nested too deeply") from problem
+    except ValueError as problem:
+        raise error(f"{path}: cannot be read as JSON: {problem}") from problem

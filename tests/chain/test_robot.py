@@ -70,7 +70,7 @@ def test_names_and_order_are_checked(rng):
     )
     with pytest.raises(RobotError, match="branch by branch; 'c' sits on 'a'"):
         Robot("mixed", branches)
-    with pytest.raises(RobotError, match="joint 'a': axis and placement"):
+    with pytest.raises(RobotError, match="joint 'a': the axis must be three finite numbers, and not zero"):
         Joint("a", "revolute", -1, np.eye(4), np.zeros(3), Link("l"))
     with pytest.raises(RobotError, match="joint 'a': lower position limit 1 lies above the upper 0"):
         Joint("a", "revolute", -1, np.eye(4), np.ones(3), Link("l"), limits=Limits(lower=1.0, upper=0.0))

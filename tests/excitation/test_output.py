@@ -98,7 +98,7 @@ def test_the_picture_opens_offline(tmp_path):
     ("text", "message"),
     [
         ("format = 1", "c.toml: format"),
-        ("not toml", "c.toml: cannot be read as TOML"),
+        ("not toml", "c.toml: not valid TOML"),
         ('format = "dynid trajectory 1"\njoint_names = ["a"]\npiece = []', "c.toml: piece"),
         (
             'format = "dynid trajectory 1"\njoint_names = ["a"]\n[[piece]]\nkind = "hold"\npose = [0.0]\n'

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from dynid.errors import DynidError, RecordingError
+from dynid.errors import DynidError, OutputError, RecordingError
 from dynid.recording import Recording, read_recording, write_csv
 from tests.recording.logs import JOINTS, make_recording
 
@@ -125,12 +125,14 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, rng, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pyarrow.csv.write_csv", full_disk)
-    with pytest.raises(RecordingError, match=r"log\.csv: cannot be written: No space left on device"):
+    with pytest.raises(OutputError, match=r"log\.csv: cannot be written: No space left on device"):
         write_csv(make_recording(rng), path)
     assert path.read_text(encoding="utf-8") == "what was there"
     assert [p.name for p in tmp_path.iterdir()] == ["log.csv"]
 
 
-def test_a_folder_that_does_not_exist_is_named(tmp_path, rng):
-    with pytest.raises(RecordingError, match="cannot be written: No such file or directory"):
-        write_csv(make_recording(rng), tmp_path / "none" / "log.csv")
+def test_a_folder_that_does_not_exist_is_made_and_a_file_in_its_place_is_named(tmp_path, rng):
+    write_csv(make_recording(rng), tmp_path / "new" / "log.csv")
+    assert (tmp_path / "new" / "log.csv").is_file()
+    with pytest.raises(OutputError, match=r"cannot be written: (Not a directory|File exists)"):
+        write_csv(make_recording(rng), tmp_path / "new" / "log.csv" / "log.csv")

@@ -123,7 +123,7 @@ def test_hull_of_a_link_holds_its_meshes_and_what_is_fixed_to_it(tmp_path):
         link_hull(tmp_path / "arm.urdf", "aa")
     with pytest.raises(ParameterError, match="link 'bare' has no STL or OBJ mesh"):
         link_hull(tmp_path / "arm.urdf", "bare")
-    with pytest.raises(ParameterError, match="cannot be read as URDF"):
+    with pytest.raises(ParameterError, match=r"none\.urdf: cannot be read: No such file"):
         link_hull(tmp_path / "none.urdf", "a")
     (tmp_path / "c.toml").write_text('robot = "arm.urdf"\n[shape.a]\ntype = "hull"\n')
     shape = read_retrieval(tmp_path / "c.toml").shapes["a"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dynid.arrays import Array, Float, Transform
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, STANDARD_GRAVITY, Joint, Limits, Link, Robot, transform
-from dynid.errors import RobotError, RobotFileError, UnknownJoint
+from dynid.disk import read_toml
+from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownJoint
 
 __all__ = ["DenavitJoint", "DenavitLink", "DenavitTable", "read_denavit"]
 
@@ -142,19 +142,14 @@ def read_denavit(path: Path) -> Robot:
     Raises:
         RobotFileError: naming the file, the joint and the key.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise RobotFileError(f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
-    except tomllib.TOMLDecodeError as error:
-        raise RobotFileError(f"{path}: not valid TOML: {error}") from error
+    content = read_toml(path, RobotFileError, "robot file")
     try:
         return DenavitTable.model_validate(content).robot(str(path))
     except ValidationError as error:
         raise RobotFileError(f"{path}: " + "; ".join(_explained(error, content))) from error
     except RobotFileError:
         raise
-    except RobotError as error:
+    except (RobotError, ParameterError) as error:
         message = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
         raise RobotFileError(message) from error
 

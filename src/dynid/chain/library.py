@@ -11,7 +11,7 @@ from dynid.arrays import ArrayLike
 from dynid.chain.denavit import DenavitJoint, DenavitLink, DenavitTable, read_denavit
 from dynid.chain.files import InertialsPolicy, read_robot_file
 from dynid.chain.robot import Robot
-from dynid.errors import RobotError, RobotFileError, UnknownRobot
+from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownRobot
 
 __all__ = ["BUILT_IN", "load_robot"]
 
@@ -229,11 +229,24 @@ def _unlocked(name: str, lock: Mapping[str, float], inertials: InertialsPolicy) 
     if path.is_dir():
         raise RobotFileError(f"{path}: is a folder; give the robot file itself")
     if path.suffix.lower() == ".toml":
-        return read_denavit(path).locked(lock)
+        robot = read_denavit(path)
+        if inertials == "check":
+            _check_nominal(robot, path)
+        return robot.locked(lock)
     try:
         return read_robot_file(path, inertials=inertials, lock=lock)
     except RobotFileError:
         raise
-    except RobotError as error:
+    except (RobotError, ParameterError) as error:
         message = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
         raise RobotFileError(message) from error
+
+
+def _check_nominal(robot: Robot, path: Path) -> None:
+    for joint in robot.joints:
+        smallest = 1.0 if joint.link.nominal is None else float(np.linalg.eigvalsh(joint.link.nominal.inertia_com)[0])
+        if smallest <= 0.0:
+            raise RobotFileError(
+                f"{path}: joint {joint.name!r}, inertia: a principal moment about the centre of mass is "
+                f"{smallest:.4g} kg·m², which no body has; correct it, or load without it by --ignore-inertials"
+            )

@@ -33,6 +33,8 @@ Element = etree._Element
 
 MAX_BYTES = 64 * 2**20
 """Largest robot file that is read, bytes; meshes live elsewhere, so real ones stay below 1 MB."""
+MAX_NUMBER = 1e9
+"""Largest number (SI or degrees) of a robot file but for limits, which are often written as 1e16 or more for none."""
 ENCODINGS = {"utf-8": "utf-8", "us-ascii": "ascii", "ascii": "ascii", "iso-8859-1": "latin-1", "latin-1": "latin-1"}
 """Encodings whose markup is plain ASCII bytes, so that attribute edits can work on bytes."""
 
@@ -125,6 +127,8 @@ class Document:
             raise self.fault(element, f"attribute {attribute!r} is not a number: {word!r}")
         if not math.isfinite(float(word)):
             raise self.fault(element, f"attribute {attribute!r} is too large for a number ({word})")
+        if abs(float(word)) > MAX_NUMBER and element.tag != "limit" and not attribute.endswith("range"):
+            raise self.fault(element, f"attribute {attribute!r} is {word}, beyond any robot (1e9); correct it")
         return float(word)
 
 

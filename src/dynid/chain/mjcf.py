@@ -21,7 +21,7 @@ from dynid.chain.mjcf_parts import (
     read_shape,
     welded,
 )
-from dynid.chain.robot import Limits, rotation_about, transform
+from dynid.chain.robot import Limits, rotation_about, transform, unit
 
 __all__ = ["MUJOCO_GRAVITY", "read_mjcf_bodies"]
 
@@ -200,7 +200,7 @@ class _Reader:
         direction = self.document.numbers(element, "axis", 3, (0.0, 0.0, 1.0))
         if not np.any(direction):
             raise self.document.fault(element, f"the axis of joint {name!r} is zero; give it a direction")
-        axis = T_body_frame[:3, :3] @ direction / np.linalg.norm(direction)
+        axis = T_body_frame[:3, :3] @ unit(direction)
         anchor = (T_body_frame @ [*self.document.numbers(element, "pos", 3, (0.0, 0.0, 0.0)), 1.0])[:3]
         reference = self._reference(element)
         revolute: Literal["revolute", "prismatic"] = "revolute" if kind == "hinge" else "prismatic"

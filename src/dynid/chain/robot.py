@@ -24,6 +24,16 @@ BASE = -1
 """The parent index of a joint that is mounted on the fixed base."""
 STANDARD_GRAVITY = 9.80665
 """m/s²"""
+MAX_LENGTH = 1e6
+"""m; a placement beyond it is a mistake in the file, and would leave no digits to the torque."""
+MAX_INERTIA = 1e18
+"""kg, kg·m or kg·m²: 10⁶ kg at `MAX_LENGTH`; beyond it squares and products lose their digits and overflow."""
+MAX_GRAVITY = 1e6
+"""m/s²"""
+MAX_JOINTS = 512
+"""Of a robot: base parameters take time and memory that grow with the cube of their number."""
+MAX_NAME = 256
+"""Characters of a joint or link name."""
 MAX_TRANSMISSION_CONDITION = 1e6
 """Condition number, rows scaled to unit length, above which a transmission matrix counts as singular."""
 
@@ -35,6 +45,21 @@ def transform(rotation: ArrayLike | None = None, translation: ArrayLike = (0.0, 
         T[:3, :3] = rotation
     T[:3, 3] = translation
     return T
+
+
+def unit(vector: Vector3) -> Vector3:
+    """The direction of a vector that is finite and not zero, however large or small it is (dimensionless)."""
+    scaled = vector / np.max(np.abs(vector))
+    return scaled / np.linalg.norm(scaled)
+
+
+def is_rigid(T: Transform) -> bool:
+    """Whether a matrix is a rotation and a finite displacement (m)."""
+    if T.shape != (4, 4) or not np.all(np.isfinite(T)) or np.max(np.abs(T[:3, 3])) > MAX_LENGTH:
+        return False
+    R = T[:3, :3]
+    turned = np.max(np.abs(R)) < 2.0 and np.allclose(R @ R.T, np.eye(3), rtol=0.0, atol=1e-6)
+    return bool(turned and np.linalg.det(R) > 0.0 and np.array_equal(T[3], [0.0, 0.0, 0.0, 1.0]))
 
 
 def rotation_about(axis: Vector3, angle: float) -> Matrix3:
@@ -120,12 +145,19 @@ class Joint:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
-        norm = float(np.linalg.norm(self.axis))
-        finite = all(np.all(np.isfinite(a)) for a in (self.axis, self.T_parent_joint, self.T_joint_link))
-        if not finite or norm == 0.0:
-            raise RobotError(f"joint {self.name!r}: axis and placement must be finite and the axis not zero")
-        if abs(norm - 1.0) > 1e-12:  # an axis that is a unit vector keeps its digits through a model file
-            object.__setattr__(self, "axis", readonly(self.axis / norm))
+        if self.axis.shape != (3,) or not np.all(np.isfinite(self.axis)) or not np.any(self.axis):
+            raise RobotError(f"joint {self.name!r}: the axis must be three finite numbers, and not zero")
+        if not (is_rigid(self.T_parent_joint) and is_rigid(self.T_joint_link)):
+            raise RobotError(
+                f"joint {self.name!r}: its placement must be finite, a rotation and at most {MAX_LENGTH:g} m"
+            )
+        axis = unit(self.axis)
+        # An axis that is a unit vector keeps its digits through a model file.
+        if float(np.max(np.abs(axis - self.axis))) > 1e-12:
+            object.__setattr__(self, "axis", readonly(axis))
+        nominal = self.link.nominal
+        if nominal is not None and np.max(np.abs(nominal.pi)) > MAX_INERTIA:
+            raise RobotError(f"joint {self.name!r}: the mass or inertia of link {self.link.name!r} is beyond any")
         self.limits.check(self.name)
         if not 0.0 <= self.rotor_inertia < np.inf:
             raise RobotError(f"joint {self.name!r}: rotor inertia {self.rotor_inertia:g} is not a positive number")
@@ -159,10 +191,12 @@ class Robot:
         freeze_arrays(self)
         if not self.joints:
             raise RobotError(f"{self.source}: the robot has no movable joint, so there is no torque to explain")
+        if len(self.joints) > MAX_JOINTS:
+            raise RobotError(f"{self.source}: {len(self.joints)} joints; robots of up to {MAX_JOINTS} are supported")
         if self.transmission is not None:
             _check_transmission(self.transmission, len(self.joints), self.source)
-        if not np.all(np.isfinite(self.gravity)):
-            raise RobotError(f"{self.source}: gravity must be three finite numbers in m/s²")
+        if self.gravity.shape != (3,) or not np.all(np.abs(self.gravity) <= MAX_GRAVITY):
+            raise RobotError(f"{self.source}: gravity must be three finite numbers in m/s², up to {MAX_GRAVITY:g}")
         for index, joint in enumerate(self.joints):
             if not BASE <= joint.parent < index:
                 raise RobotError(f"{self.source}: joint {joint.name!r} comes before the joint that carries it")
@@ -173,6 +207,12 @@ class Robot:
                     f"{self.joints[joint.parent].name!r} but comes after a joint of another branch"
                 )
         for kind, names in (("joint", self.joint_names), ("link", self.link_names)):
+            for name in names:
+                if not 0 < len(name) <= MAX_NAME or not name.isprintable():
+                    raise RobotError(
+                        f"{self.source}: the {kind} name {name[:40]!r} is empty, longer than {MAX_NAME} characters, or "
+                        "holds characters that cannot be printed; rename it"
+                    )
             doubles = sorted({name for name in names if names.count(name) > 1})
             if doubles:
                 raise RobotError(f"{self.source}: {kind} name used twice: {', '.join(doubles)}; names must be unique")
@@ -302,7 +342,8 @@ class Robot:
             index = model.addJoint(parent, kind(joint.axis.copy()), pin.SE3(T_base @ joint.T_parent_joint), joint.name)
             nominal = joint.link.nominal or InertialParameters.zero()
             in_joint = nominal.moved(joint.T_joint_link)
-            body = pin.Inertia(in_joint.mass, in_joint.com, in_joint.inertia_com)
+            body = pin.Inertia.Zero()  # part by part, because the constructor refuses what is not possible
+            body.mass, body.lever, body.inertia = in_joint.mass, in_joint.com, in_joint.inertia_com
             model.appendBodyToJoint(index, body, pin.SE3.Identity())
             model.addBodyFrame(joint.link.name, index, pin.SE3(joint.T_joint_link.copy()), 0)
         return model

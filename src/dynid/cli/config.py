@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+from dynid.disk import read_toml
 from dynid.errors import ConfigError
 
 __all__ = ["with_config"]
@@ -30,12 +30,7 @@ def with_config(tokens: Sequence[str], owners: Sequence[str]) -> list[str]:
         raise ConfigError(f"{FLAG} needs a file")
     path = Path(given[place + 1])
     rest = given[:place] + given[place + 2 :]
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path}: no such configuration file") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    content = read_toml(path, ConfigError, "configuration file")
     extra: list[str] = []
     for key, value in content.items():
         option = "--" + key.replace("_", "-")

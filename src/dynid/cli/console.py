@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,14 +21,25 @@ WIDE = 1000
 """Columns of a table that goes into a file or a pipe: nothing is folded."""
 
 
+OBEYED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+"""Unicode categories of characters that move the cursor, change colours, or turn the direction of writing."""
+MAX_MESSAGE = 4000
+"""Characters of an error that are shown: a damaged file may have names of any length."""
+
+
+def _clean(text: str) -> str:
+    """Text without anything that a terminal would obey: names in files are not commands."""
+    return "".join(f"\\x{ord(c):02x}" if unicodedata.category(c) in OBEYED and c not in "\n\t" else c for c in text)
+
+
 def say(label: str, value: str = "") -> None:
     """One line of the result: a short label and what it is."""
-    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(f"{label:<11}{value}"))
+    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(_clean(f"{label:<11}{value}")))
 
 
 def note(text: str) -> None:
     """A plain line of the result."""
-    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(text))
+    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(_clean(text)))
 
 
 _kept: ContextVar[list[str] | None] = ContextVar("dynid_warnings", default=None)
@@ -50,15 +62,19 @@ def warn(text: str) -> None:
     if kept is not None:
         kept.append(text)
         return
-    Console(highlight=False, soft_wrap=True, file=sys.stderr).print(Text("warning    ", style="yellow") + Text(text))
+    Console(highlight=False, soft_wrap=True, file=sys.stderr).print(
+        Text("warning    ", style="yellow") + Text(_clean(text))
+    )
 
 
 def complain(text: str, hint: str = "") -> None:
     """An error on stderr, with what to do next."""
     console = Console(highlight=False, soft_wrap=True, file=sys.stderr)
-    console.print(Text("error      ", style="red") + Text(text))
+    if len(text) > MAX_MESSAGE:
+        text = f"{text[: MAX_MESSAGE // 2]} … {text[-MAX_MESSAGE // 2 :]}"
+    console.print(Text("error      ", style="red") + Text(_clean(text)))
     if hint:
-        console.print(Text(f"           {hint}"))
+        console.print(Text(_clean(f"           {hint}")))
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Sequence[int] = ()) -> None:
@@ -66,10 +82,10 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Seq
     grid = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
     for k, header in enumerate(headers):
         grid.add_column(
-            Text(header), justify="right" if k in numeric else "left", no_wrap=k in numeric, overflow="fold"
+            Text(_clean(header)), justify="right" if k in numeric else "left", no_wrap=k in numeric, overflow="fold"
         )
     for row in rows:
-        grid.add_row(*(Text(cell) for cell in row))
+        grid.add_row(*(Text(_clean(cell)) for cell in row))
     terminal = sys.stdout.isatty()
     Console(highlight=False, file=sys.stdout, width=None if terminal else WIDE).print(grid)
 

@@ -12,6 +12,7 @@ from dynid.cli.identify import identified_model
 from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import error_json, links_json, provenance
 from dynid.cli.progress import progress
+from dynid.disk import claimed
 from dynid.dynamics import TorqueModel, base_parameters, friction_models
 from dynid.recording import Conditioning, Samples, write_csv
 from dynid.recording.commanded import MotionKind, smooth_motion
@@ -47,12 +48,11 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
     """
     robot = load_robot("panda")
     model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))
-    with progress("simulating the robot") as step:
+    with progress("simulating the robot") as step, claimed(out):
         base = base_parameters(model)
         truth = plausible_parameters(model)
         trained = _simulated(model, truth, "fourier", seed)
         unseen = _simulated(model, truth, "sinusoids", seed + 1)
-        out.mkdir(parents=True, exist_ok=True)
         write_csv(trained.recording, out / "train.csv")
         write_csv(unseen.recording, out / "unseen.csv")
         step("identifying it from its log")

@@ -20,7 +20,7 @@ from dynid.cli.pipeline import LogOptions, band_json, error_json, links_json, pa
 from dynid.cli.progress import Step, progress
 from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
 from dynid.cli.workers import Workers, WorkersOption
-from dynid.disk import write_whole
+from dynid.disk import claimed, write_whole
 from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
 from dynid.errors import DynidError, RecordingError, RegressionError
 from dynid.recording import Recording, Samples
@@ -161,7 +161,8 @@ def identified(job: IdentifyJob, out: Path, step: Step) -> Outcome:
     report = identification_report(
         result, estimate, samples, train, held_out, beside, regression=regression, notes=notes
     )
-    content["files"] = _write(out, result, report, content)
+    with claimed(out):
+        content["files"] = _write(out, result, report, content)
     return Outcome(model, regression, samples, estimate, result, train, held_out, resampled, content)
 
 

@@ -18,7 +18,7 @@ from dynid.cli.pipeline import links_json, provenance
 from dynid.cli.progress import progress
 from dynid.cli.retrieve_report import CHECK_HEADERS, LINK_HEADERS, check_rows, link_rows, retrieval_report, verdict
 from dynid.cli.workers import Workers, WorkersOption
-from dynid.disk import write_whole
+from dynid.disk import claimed, write_whole
 from dynid.errors import ParameterError
 from dynid.regression import (
     Annealing,
@@ -137,7 +137,10 @@ def retrieve(
     if not found.met:
         warn(f"constraints not met: {', '.join(found.violated[:6])}; widen one of them or allow more runs or time")
         code = 1
-    files = _write(out, given, result, found) if found.met or force else {}
+    files: dict[str, str] = {}
+    if found.met or force:
+        with claimed(out):
+            files = _write(out, given, result, found)
     content["files"] = files
     if json:
         emit_json(content)

@@ -160,7 +160,6 @@ def simulate(
             source=str(out),
             progress=lambda share: step("simulating the closed loop", share),
         )
-    out.parent.mkdir(parents=True, exist_ok=True)
     write_csv(result.recording, out)
     truth = out.with_name(out.name.removesuffix(".gz").removesuffix(".csv") + ".truth.json")
     settings: dict[str, object] = {

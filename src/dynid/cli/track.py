@@ -21,6 +21,7 @@ from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import LogOptions, provenance
 from dynid.cli.progress import progress
 from dynid.cli.track_report import Trail, tracking_section
+from dynid.disk import claimed
 from dynid.dynamics import TorqueModel
 from dynid.errors import RecordingError, TrackingError
 from dynid.recording import Recording
@@ -301,9 +302,10 @@ class _Run:
             sentence[0].upper() + sentence[1:] + "." for sentence in state.sentences
         )
         report = Report(f"{self.known.model.robot.name} while it moves", verdict, (section,), "Written by dynid track.")
-        report.write(out / "report.html")
         tracked = _tracked_model(self.known, self.tracker, model, log) if self.watcher is None else self.known
-        save_model(tracked, out / "model.json")
+        with claimed(out):
+            report.write(out / "report.html")
+            save_model(tracked, out / "model.json")
         return {"model": str(out / "model.json"), "report": str(out / "report.html")}
 
 

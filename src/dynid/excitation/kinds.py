@@ -36,6 +36,8 @@ class Sinusoids:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+        if not self.amplitude.shape == self.period.shape == self.centre.shape:
+            raise ExcitationError("sinusoids need one amplitude, one period and one centre a joint")
         if not (np.all(np.isfinite(self.amplitude)) and np.all(self.period > 0.0)):
             raise ExcitationError("sinusoids need finite amplitudes and positive periods, one a joint")
 

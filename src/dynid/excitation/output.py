@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dynid.arrays import Array, Float
-from dynid.disk import write_whole
+from dynid.disk import read_toml, write_whole
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.bspline import SplineCurve
@@ -126,8 +125,12 @@ def _curve_table(curve: Curve) -> Mapping[str, object]:
     raise ExcitationError(f"a curve of type {type(curve).__name__} cannot be written as TOML")
 
 
-_Vector = list[float]
-_Matrix = list[list[float]]
+_Number = Annotated[float, Field(ge=-1e6, le=1e6)]
+"""A position, speed, frequency or time (SI); more is a mistake, and third derivatives of it would overflow."""
+_Time = Annotated[float, Field(ge=1e-6, le=1e7)]
+"""s"""
+_Vector = list[_Number]
+_Matrix = list[list[_Number]]
 
 
 class _Table(BaseModel):
@@ -137,7 +140,7 @@ class _Table(BaseModel):
 class _HoldTable(_Table):
     kind: Literal["hold"]
     pose: _Vector
-    duration: float = Field(gt=0.0)
+    duration: _Time
 
     def piece(self) -> Piece:
         return Hold(np.array(self.pose), self.duration)
@@ -147,7 +150,7 @@ class _MoveTable(_Table):
     kind: Literal["move"]
     start: _Vector
     stop: _Vector
-    duration: float = Field(gt=0.0)
+    duration: _Time
 
     def piece(self) -> Piece:
         return Move(np.array(self.start), np.array(self.stop), self.duration)
@@ -155,20 +158,22 @@ class _MoveTable(_Table):
 
 class _CruiseTable(_Table):
     kind: Literal["cruise"]
-    phase: float
-    cruise: float = Field(gt=0.0)
-    ramp: float = Field(ge=0.0)
+    phase: _Number
+    cruise: _Time
+    ramp: float = Field(ge=0.0, le=1e7)
     curve: Literal["fourier", "spline", "sinusoids"]
-    base_frequency_hz: float = 0.0
+    base_frequency_hz: _Number = 0.0
     a: _Matrix = []
     b: _Matrix = []
     centre: _Vector = []
-    length: float = 0.0
+    length: _Number = 0.0
     control: _Matrix = []
     amplitude: _Vector = []
-    period: _Vector = []
+    period: list[_Time] = []
 
     def piece(self) -> Piece:
+        if 0.0 < self.ramp < 1e-6:
+            raise ExcitationError(f"a ramp of {self.ramp} s is too short; give 0 or at least 1e-6")
         return Cruise(self._curve(), self.phase, self.cruise, self.ramp)
 
     def _curve(self) -> Curve:
@@ -193,9 +198,7 @@ def read_coefficients(path: Path) -> Trajectory:
         ExcitationError: naming the file and the key at fault.
     """
     try:
-        table = _TrajectoryTable.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ExcitationError(f"{path}: cannot be read as TOML: {error}") from error
+        table = _TrajectoryTable.model_validate(read_toml(path, ExcitationError))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -152,6 +152,10 @@ class Trajectory:
     def __post_init__(self) -> None:
         if not self.pieces:
             raise ExcitationError("a trajectory without pieces does not move")
+        for index, piece in enumerate(self.pieces):
+            n_dof = piece.at(np.zeros(1)).q.shape[1]
+            if n_dof != self.n_dof:
+                raise ExcitationError(f"piece {index} of the trajectory moves {n_dof} joints, not {self.n_dof}")
         for index, (before, after) in enumerate(zip(self.pieces, self.pieces[1:], strict=False)):
             gap = before.at(np.array([before.duration])).q - after.at(np.zeros(1)).q
             if np.max(np.abs(gap)) > 1e-9 * (1.0 + np.max(np.abs(after.at(np.zeros(1)).q))):

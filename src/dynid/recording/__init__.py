@@ -24,6 +24,7 @@ MODULES = (
     "conversion",
     "published",
     "datasets",
+    "matlab",
     "containers",
     "parquet",
     "bags",

@@ -120,7 +120,10 @@ def motion_of(table: Recording, *, rate_hz: float | None = None, duration: float
         stop = table.t[0] + duration
     if rate_hz is None and np.ptp(np.diff(table.t)) < UNIFORM / rate:
         return given.part(0, int(np.searchsorted(table.t, stop + UNIFORM / rate)))
-    motion = QuinticPath.through(given).at(uniform_times(float(table.t[0]), float(stop), rate))
+    try:
+        motion = QuinticPath.through(given).at(uniform_times(float(table.t[0]), float(stop), rate))
+    except MotionError as error:
+        raise RecordingError(f"{table.source}: numbers too large for a trajectory: {error}") from error
     if rate < 0.99 * table.rate_hz:
         _check_rate(table, motion, rate)
     return motion

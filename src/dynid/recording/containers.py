@@ -15,6 +15,7 @@ from dynid.arrays import Array
 from dynid.errors import RecordingError
 from dynid.recording.columns import TIME_NAMES, Block, Table
 from dynid.recording.mapping import ColumnMap
+from dynid.recording.matlab import loadable_variables
 
 if TYPE_CHECKING:
     import h5py
@@ -190,7 +191,13 @@ def mat_table(path: Path, columns: ColumnMap) -> Table:
         return hdf5_table(path, columns)
     members: dict[str, _Member] = {}
     unfit: dict[str, str] = {}
-    variables = {name: value for name, value in scipy.io.loadmat(path).items() if not name.startswith("__")}
+    if scipy.io.matlab.matfile_version(path)[0] == 1:
+        fit, others = loadable_variables(path)
+        unfit |= dict.fromkeys(others, NOT_NUMBERS)
+        loaded = scipy.io.loadmat(path, variable_names=fit)
+    else:
+        loaded = scipy.io.loadmat(path)
+    variables = {name: value for name, value in loaded.items() if not name.startswith("__")}
     for variable, value in variables.items():
         fields = {variable: value}
         names = getattr(getattr(value, "dtype", None), "names", None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -21,13 +20,16 @@ from pydantic import (
     model_validator,
 )
 
+from dynid.disk import read_toml
 from dynid.errors import RecordingError, UnknownJoint
 from dynid.recording.recording import WRENCH_AXES
 
 __all__ = ["ColumnMap", "read_column_map"]
 
 Signal = Literal["q", "dq", "ddq", "tau", "current"]
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=1e-9, lt=1e9, allow_inf_nan=False)]
+MAX_COUNTS = 1e12
+"""Encoder counts per revolution; the best encoders have some 10⁸."""
 Sign = Literal[1, -1]
 EVERY = "*"
 """The key of a value that holds for every joint, or for every signal of a joint."""
@@ -61,7 +63,7 @@ def unit_factor(signal: str, unit: str) -> float:
         return UNITS[signal][plain]
     encoder = COUNTS.get(signal)
     name, _, counts = plain.partition(":")
-    if encoder and name == encoder and re.fullmatch(r"\d+(\.\d+)?", counts) and float(counts) > 0.0:
+    if encoder and name == encoder and re.fullmatch(r"\d+(\.\d+)?", counts) and 0.0 < float(counts) < MAX_COUNTS:
         return TURN / float(counts)
     known = [*UNITS[signal], *([f"{encoder}:4096"] if encoder else [])]
     raise ValueError(f"no unit {unit!r} for {signal}; known: {', '.join(known)}")
@@ -274,14 +276,7 @@ def read_column_map(path: Path) -> ColumnMap:
         RecordingError: naming the file and the key.
     """
     path = Path(path)
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise RecordingError(f"{path}: the column map cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise RecordingError(f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
-    except tomllib.TOMLDecodeError as error:
-        raise RecordingError(f"{path}: not valid TOML: {error}") from error
+    content = read_toml(path, RecordingError, "column map")
     try:
         columns = ColumnMap.model_validate(content)
     except ValidationError as error:

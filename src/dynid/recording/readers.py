@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -85,7 +86,17 @@ FORMATS = (
         "NPZ file",
         (".npz",),
         npz_table,
-        lambda: (zipfile.BadZipFile, zlib.error, ValueError, RuntimeError),
+        lambda: (
+            zipfile.BadZipFile,
+            zlib.error,
+            ValueError,
+            RuntimeError,
+            SyntaxError,
+            TokenError,
+            LookupError,
+            TypeError,
+            struct.error,
+        ),
     ),
     _Format("Parquet file", (".parquet", ".pq"), parquet_table, _arrow_errors),
     _Format(

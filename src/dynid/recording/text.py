@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from dynid.arrays import Array, Float
+from dynid.disk import whole_file
 from dynid.errors import RecordingError
 from dynid.recording.columns import STEMS, Block, Table, regrouped
 from dynid.recording.mapping import ColumnMap
@@ -73,7 +73,7 @@ def write_csv(recording: Recording, path: Path) -> None:
     ``tool.fx``, ….
 
     Raises:
-        RecordingError: where the file cannot be written.
+        OutputError: where the file cannot be written.
     """
     import pyarrow as pa
     from pyarrow import csv as pa_csv
@@ -88,32 +88,14 @@ def write_csv(recording: Recording, path: Path) -> None:
             names = [f"tool.{axis}" if signal == "tool_wrench" else axis for axis in WRENCH_AXES]
         content |= {name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(names)}
     header = ",".join(content) + "\n"
-    temporary: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as raw, _compressed(raw) if path.suffix == ".gz" else raw as stream:
-            stream.write(header.encode())
-            pa_csv.write_csv(pa.table(content), stream, pa_csv.WriteOptions(include_header=False))
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-        temporary = None
-    except OSError as error:
-        raise RecordingError(f"{path}: cannot be written: {error.strerror or error}; choose another place") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+    with whole_file(path) as raw, _compressed(raw) if path.suffix == ".gz" else nullcontext(raw) as stream:
+        stream.write(header.encode())
+        pa_csv.write_csv(pa.table(content), stream, pa_csv.WriteOptions(include_header=False))
 
 
 def _compressed(raw: BinaryIO) -> gzip.GzipFile:
     # Neither name nor date of the file inside: the same recording gives the same bytes.
     return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _open(path: Path) -> gzip.GzipFile | io.BufferedReader:

@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
-from dynid.regression.problem import Regression, column_scale
+from dynid.regression.problem import RANK_TOLERANCE, Regression, column_scale
 from dynid.regression.status import Status
 
 __all__ = ["UNRELIABLE", "Estimate", "FitError", "Origin", "Trust", "Uncertainty", "full_estimate", "uncertainty"]
@@ -276,8 +276,12 @@ def full_estimate(
     rule: str,
     iterations: int = 1,
 ) -> Estimate:
-    """The estimate of full parameters θ (SI) that were fitted to rows weighted by joint (1/(N·m))."""
-    beta = regression.base.project(theta)
+    """The estimate of full parameters θ (SI) that were fitted to rows weighted by joint (1/(N·m)).
+
+    Where the solver failed and θ is nan, the coefficients are those of least squares and there is no full set.
+    """
+    known = bool(np.all(np.isfinite(theta)))
+    beta = regression.base.project(theta) if known else _least_squares(regression, weights)
     condition, rank = regression.stacked().condition()
     if status is Status.CONVERGED and rank < regression.base.n_base:
         status = Status.RANK_DEFICIENT
@@ -294,7 +298,13 @@ def full_estimate(
         status=status,
         iterations=iterations,
         weights=weights,
-        theta=theta,
-        labels=labels,
-        rule=rule,
+        theta=theta if known else None,
+        labels=labels if known else (),
+        rule=rule if known else "",
     )
+
+
+def _least_squares(regression: Regression, weights: Float[Array, " n_dof"]) -> Float[Array, " n_base"]:
+    stacked = regression.stacked(weights)
+    scale = column_scale(stacked.R)
+    return np.linalg.lstsq(stacked.R / scale, stacked.rho, rcond=RANK_TOLERANCE)[0] / scale

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from dynid.arrays import Array, Bool, Float, freeze_arrays
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
-from dynid.errors import ContradictoryBounds, ParameterError
+from dynid.errors import ContradictoryBounds, ParameterError, RegressionError
 from dynid.regression.constraints import Bounds, find_target
 from dynid.regression.demands import Demands, RetrievalConstraints
 from dynid.regression.estimate import Estimate, full_estimate
@@ -243,6 +244,12 @@ class Retrieval:
         except KeyboardInterrupt:
             if not found:
                 raise
+        except BrokenExecutor as error:
+            if not found:
+                raise RegressionError(
+                    "a worker process ended before its search did: too little memory, or a constraint function that "
+                    "crashed; try --workers 1"
+                ) from error
         return found
 
     def _parallel(self, problem: RetrievalProblem, deadline: float) -> Iterator[RetrievalRun | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,6 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dynid.chain.consistency import Box, Ellipsoid
+from dynid.disk import read_toml
 from dynid.errors import ContradictoryBounds, ParameterError
 from dynid.regression.constraints import MARGIN, Bounds, Constraints
 from dynid.regression.demands import Plane, RetrievalConstraints, Symmetry, Tie, UserFunction
@@ -22,7 +22,9 @@ from dynid.regression.shapes import Frustum, Hull, Region, Sphere, Union
 
 __all__ = ["NamedFunction", "read_retrieval"]
 
-Point = tuple[float, float, float]
+Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
+"""A length or a coordinate in m; more than 1e6 is a mistake, and its square would lose all digits."""
+Point = tuple[Metres, Metres, Metres]
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class _BoxEntry(_Entry):
 class _SphereEntry(_Entry):
     type: Literal["sphere"]
     centre: Point
-    radius: float
+    radius: Metres
 
     def region(self, link: str, place: _Place) -> Region:
         return Sphere(np.array(self.centre), self.radius)
@@ -68,7 +70,7 @@ class _CylinderEntry(_Entry):
     type: Literal["cylinder"]
     start: Point
     end: Point
-    radius: float
+    radius: Metres
 
     def region(self, link: str, place: _Place) -> Region:
         return Frustum.cylinder(self.start, self.end, self.radius)
@@ -78,8 +80,8 @@ class _FrustumEntry(_Entry):
     type: Literal["frustum"]
     start: Point
     end: Point
-    start_radius: float
-    end_radius: float
+    start_radius: Metres
+    end_radius: Metres
 
     def region(self, link: str, place: _Place) -> Region:
         return Frustum(np.array(self.start), np.array(self.end), self.start_radius, self.end_radius)
@@ -89,7 +91,7 @@ class _HullEntry(_Entry):
     type: Literal["hull"]
     points: tuple[Point, ...] = ()
     mesh: str = ""
-    scale: float = 1.0
+    scale: Metres = 1.0
     offset: Point = (0.0, 0.0, 0.0)
 
     def region(self, link: str, place: _Place) -> Region:
@@ -188,12 +190,7 @@ def read_retrieval(path: Path, *, allow_code: bool = False, robot_file: Path | N
     Raises:
         ParameterError: naming the file and the key.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ParameterError(f"{path}: cannot be read ({error.strerror}); give a TOML file") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ParameterError(f"{path}: not valid TOML: {error}") from error
+    content = read_toml(path, ParameterError)
     try:
         entries = _File.model_validate(content)
     except ValidationError as error:

@@ -12,9 +12,14 @@ from scipy.spatial import ConvexHull, QhullError
 
 from dynid.arrays import Array, ArrayLike, Float, Vector3, freeze_arrays
 from dynid.chain.consistency import Box, Ellipsoid
+from dynid.chain.robot import MAX_LENGTH
 from dynid.errors import ParameterError
 
 __all__ = ["Frustum", "Hull", "Region", "Shape", "Sphere", "Union", "mesh_vertices", "outside", "span"]
+
+
+MAX_MESH_BYTES = 512 * 2**20
+"""Largest mesh that is read: some ten million facets."""
 
 
 @runtime_checkable
@@ -159,8 +164,10 @@ class Hull:
             ParameterError: for points that span no volume.
         """
         corners = np.asarray(points, dtype=float)
-        if corners.ndim != 2 or corners.shape[1] != 3 or not np.all(np.isfinite(corners)):
-            raise ParameterError(f"a convex hull needs points (n_points, 3), finite, got shape {corners.shape}")
+        if corners.ndim != 2 or corners.shape[1] != 3 or not np.all(np.abs(corners) <= MAX_LENGTH):
+            raise ParameterError(
+                f"a convex hull needs points (n_points, 3), below {MAX_LENGTH:g} m, got shape {corners.shape}"
+            )
         try:
             hull = ConvexHull(corners)
         except (QhullError, ValueError) as error:
@@ -176,7 +183,11 @@ class Hull:
             scale: m per unit of the file.
             offset: of the mesh in the link frame, m.
         """
-        return cls.of(scale * mesh_vertices(path) + np.asarray(offset, dtype=float))
+        vertices = scale * mesh_vertices(path) + np.asarray(offset, dtype=float)
+        try:
+            return cls.of(vertices)
+        except ParameterError as error:
+            raise ParameterError(f"{path}: {error}") from error
 
     def outside(self, point: Vector3) -> tuple[float, Vector3]:
         """The largest distance (m) beyond any face, negative inside, and its gradient."""
@@ -237,9 +248,18 @@ def _positive(value: float, what: str) -> None:
 def mesh_vertices(path: Path) -> Float[Array, "n_points 3"]:
     """Vertices (n_points, 3) of an STL (text or binary) or OBJ file, in its own unit."""
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ParameterError(f"{path}: the mesh cannot be read ({error.strerror})") from error
+        if path.exists() and not path.is_file():
+            raise ParameterError(f"{path}: the mesh cannot be read (not a file)")
+        with path.open("rb") as file:
+            data = file.read(MAX_MESH_BYTES + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(
+            f"{path}: the mesh cannot be read ({getattr(error, 'strerror', None) or error})"
+        ) from error
+    if len(data) > MAX_MESH_BYTES:
+        raise ParameterError(f"{path}: the mesh is larger than {MAX_MESH_BYTES // 2**20} MB; simplify it")
     suffix = path.suffix.lower()
     try:
         if suffix == ".obj":
@@ -256,4 +276,5 @@ def mesh_vertices(path: Path) -> Float[Array, "n_points 3"]:
     except (UnicodeDecodeError, ValueError) as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterError(f"{path}: is not a valid mesh: {error}") from error
+        # The reason would quote the file, which may be another than the mesh it pretends to be.
+        raise ParameterError(f"{path}: is not a valid mesh: not three numbers a vertex, or not text") from error

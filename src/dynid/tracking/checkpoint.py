@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
 import zipfile
+import zlib
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -17,6 +20,21 @@ from dynid.tracking.filter import ConstrainedFilter, Tracker
 __all__ = ["resume", "save_checkpoint"]
 
 FORMAT = "dynid-tracker/1"
+UNREADABLE = (
+    OSError,
+    ValueError,
+    EOFError,
+    RuntimeError,
+    LookupError,
+    TypeError,
+    SyntaxError,
+    MemoryError,
+    TokenError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy raises for a damaged archive: it evaluates headers as literals of Python."""
 
 
 def save_checkpoint(tracker: Tracker, path: Path) -> None:
@@ -37,7 +55,7 @@ def resume(options: ConstrainedFilter, path: Path) -> Tracker:
     try:
         with np.load(path, allow_pickle=False) as stored:
             content = {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+    except UNREADABLE as error:
         raise TrackingError(f"{path}: not a checkpoint that can be read: {error}") from error
     if "format" not in content or str(content["format"]) != FORMAT:
         raise TrackingError(f"{path}: not a checkpoint of this version; known is {FORMAT}")
@@ -48,9 +66,17 @@ def resume(options: ConstrainedFilter, path: Path) -> Tracker:
         )
     for name in core.State._fields:
         target = getattr(tracker.state, name)
-        if name not in content or content[name].shape != target.shape:
-            raise TrackingError(f"{path}: damaged checkpoint, {name} is missing or of another shape")
-        target[...] = content[name]
+        stored_value = content.get(name)
+        if stored_value is None or stored_value.shape != target.shape or stored_value.dtype != target.dtype:
+            raise TrackingError(f"{path}: damaged checkpoint, {name} is missing or of another shape or type")
+        target[...] = stored_value
+    state = tracker.state
+    counters = state.counters
+    # The compiled filter uses these two as places in arrays, without looking.
+    placed = 0 <= counters[core.RING] < len(state.nis) and 0 <= counters[core.NEXT_NOISY] < len(state.x)
+    finite = all(np.all(np.isfinite(values)) for values in (state.x, state.U, state.D, state.R, state.pending))
+    if not placed or not finite or np.min(counters) < 0 or np.min(state.R) <= 0.0 or np.min(state.D) < 0.0:
+        raise TrackingError(f"{path}: damaged checkpoint, its numbers are not those of a filter; start anew")
     return tracker
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from dynid.arrays import Array, Float, Vector3, freeze_arrays
+from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import Joint, Limits, Link, Robot
-from dynid.disk import write_whole
+from dynid.disk import read_json, write_whole
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction import FRICTION
 from dynid.dynamics.load import LoadCoulomb
@@ -105,21 +105,20 @@ def load_model(path: Path) -> IdentifiedModel:
     Raises:
         ModelFileError: naming the file and what is wrong with it.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ModelFileError(f"{path}: no such model file; dynid identify --out DIR writes DIR/model.json") from error
-    except IsADirectoryError as error:
-        raise ModelFileError(f"{path}: is a folder; the model in it is {path / 'model.json'}") from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: cannot be read as JSON: {error}") from error
+    if not path.exists():
+        raise ModelFileError(f"{path}: no such model file; dynid identify --out DIR writes DIR/model.json")
+    if path.is_dir():
+        raise ModelFileError(f"{path}: is a folder; the model in it is {path / 'model.json'}")
+    content = read_json(path, ModelFileError, "model file")
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else None
         raise ModelFileError(f"{path}: not a model file of this version: format {found!r}, known is {FORMAT!r}")
     try:
         return _decoded(content)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ModelFileError(f"{path}: damaged model file: {error!r}; identify again") from error
+    except KeyError as error:
+        raise ModelFileError(f"{path}: damaged model file: {error} is missing; identify again") from error
+    except (TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
+        raise ModelFileError(f"{path}: damaged model file: {error}; identify again") from error
 
 
 def _encoded(model: IdentifiedModel) -> dict[str, object]:
@@ -163,27 +162,33 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
         raise ValueError("base parameters do not match the robot")
     problem = None if content["problem"] is None else _mapping(content["problem"])
     theta = content["theta"]
+    n_base = (base.n_base,)
+    covariance = [[np.inf if v is None else v for v in _row(row)] for row in items("covariance")]
+    labels = tuple(_text(label) for label in items("labels"))
+    if len(labels) not in (0, model.n_params):
+        raise ValueError(f"{len(labels)} labels for {model.n_params} parameters")
+    cutoff_hz = np.inf if content["cutoff_hz"] is None else _scalar(content["cutoff_hz"])
+    if not cutoff_hz > 0.0:
+        raise ValueError(f"cutoff_hz is {cutoff_hz:g}")
     return IdentifiedModel(
         model=model,
         base=base,
-        estimator=str(content["estimator"]),
-        status=str(content["status"]),
-        beta=np.array(items("beta"), dtype=float),
-        covariance=np.array(
-            [[np.inf if v is None else v for v in _row(row)] for row in items("covariance")], dtype=float
-        ),
-        theta=None if theta is None else np.array(theta, dtype=float),
-        labels=tuple(str(label) for label in items("labels")),
-        rule=str(content["rule"]),
+        estimator=_text(content["estimator"]),
+        status=_text(content["status"]),
+        beta=_numbers(content["beta"], n_base, "beta"),
+        covariance=_numbers(covariance, 2 * n_base, "covariance", finite=False),
+        theta=None if theta is None else _numbers(theta, (model.n_params,), "theta"),
+        labels=labels,
+        rule=_text(content["rule"]),
         problem=None
         if problem is None
         else Compressed(
-            np.array(problem["R"], dtype=float),
-            np.array(problem["rho"], dtype=float),
-            float(str(problem["rest"])),
-            int(str(problem["n_rows"])),
+            _numbers(problem["R"], 2 * n_base, "R"),
+            _numbers(problem["rho"], n_base, "rho"),
+            _scalar(problem["rest"]),
+            _integer(problem["n_rows"]),
         ),
-        cutoff_hz=np.inf if content["cutoff_hz"] is None else float(str(content["cutoff_hz"])),
+        cutoff_hz=cutoff_hz,
         results=_mapping(content["results"]),
         provenance=_mapping(content["provenance"]),
     )
@@ -211,14 +216,15 @@ def joint_model_in(content: object) -> JointModel:
     """
     entry = {"name": content} if isinstance(content, str) else _mapping(content)
     known: dict[str, JointModel] = {**FRICTION, RotorInertia.name: RotorInertia()}
-    name = str(entry["name"])
+    name = _text(entry["name"])
     if name not in known:
         raise ValueError(f"unknown joint model {name!r}")
     model = known[name]
     if "shape" in entry and isinstance(model, ShapedModel):
-        model = model.reshaped(tuple(tuple(float(str(x)) for x in _row(row)) for row in _row(entry["shape"])))
+        model = model.reshaped(tuple(tuple(_scalar(x) for x in _row(row)) for row in _row(entry["shape"])))
     if "reference" in entry and isinstance(model, LoadCoulomb):
-        model = model.referred(np.array(entry["reference"], dtype=float))
+        reference = _row(entry["reference"])
+        model = model.referred(_numbers(reference, (len(reference),), "reference"))
     return OnJoints(model, tuple(bool(flag) for flag in _row(entry["joints"]))) if "joints" in entry else model
 
 
@@ -254,35 +260,69 @@ def _robot_in(content: Json) -> Robot:
     joints = []
     for entry in _row(content["joints"]):
         part = _mapping(entry)
-        limits = {k: float(str(v)) for k, v in _mapping(part["limits"]).items() if v is not None}
+        limits = {k: _scalar(v) for k, v in _mapping(part["limits"]).items() if v is not None}
         nominal = part["nominal"]
         kind = part["type"]
         if kind not in ("revolute", "prismatic"):
             raise ValueError(f"joint type {kind!r}")
         joints.append(
             Joint(
-                name=str(part["name"]),
+                name=_text(part["name"]),
                 type="revolute" if kind == "revolute" else "prismatic",
-                parent=int(str(part["parent"])),
-                T_parent_joint=np.array(part["T_parent_joint"], dtype=float),
-                axis=_axis(part["axis"]),
+                parent=_integer(part["parent"]),
+                T_parent_joint=_numbers(part["T_parent_joint"], (4, 4), "T_parent_joint"),
+                axis=_numbers(part["axis"], (3,), "axis"),
                 link=Link(
-                    str(part["link"]),
-                    None if nominal is None else InertialParameters(np.array(nominal, dtype=float)),
-                    tuple(str(name) for name in _row(part["includes"])),
+                    _text(part["link"]),
+                    None if nominal is None else InertialParameters(_numbers(nominal, (10,), "nominal")),
+                    tuple(_text(name) for name in _row(part["includes"])),
                 ),
-                T_joint_link=np.array(part["T_joint_link"], dtype=float),
+                T_joint_link=_numbers(part["T_joint_link"], (4, 4), "T_joint_link"),
                 limits=Limits(**limits),
                 rotor_inertia=float(str(part.get("rotor_inertia", 0.0))),
             )
         )
-    gravity = np.array(content["gravity"], dtype=float)
-    C = np.array(content["transmission"], dtype=float) if "transmission" in content else None
-    return Robot(str(content["name"]), tuple(joints), gravity, str(content["source"]), C)
+    gravity = _numbers(content["gravity"], (3,), "gravity")
+    square = (len(joints), len(joints))
+    C = _numbers(content["transmission"], square, "transmission") if "transmission" in content else None
+    return Robot(_text(content["name"]), tuple(joints), gravity, _text(content["source"]), C)
 
 
-def _axis(value: object) -> Vector3:
-    return np.array(value, dtype=float)
+def _numbers(value: object, shape: tuple[int, ...], what: str, *, finite: bool = True) -> Float[Array, ...]:
+    """Nested lists of numbers as an array of a shape; texts and truth values are no numbers."""
+
+    def leaves(item: object, sizes: tuple[int, ...]) -> Iterator[float]:
+        if not sizes:
+            yield _scalar(item)
+            return
+        row = _row(item)
+        if len(row) != sizes[0]:
+            raise ValueError(f"{what} has {len(row)} entries where {sizes[0]} belong")
+        for part in row:
+            yield from leaves(part, sizes[1:])
+
+    array = np.array(list(leaves(value, shape))).reshape(shape)
+    if finite and not np.all(np.isfinite(array)):
+        raise ValueError(f"{what} is not finite")
+    return array
+
+
+def _scalar(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"expected a number, found {type(value).__name__}")
+    return float(value)
+
+
+def _integer(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"expected a whole number, found {type(value).__name__}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {type(value).__name__}")
+    return value
 
 
 def _mapping(value: object) -> dict[str, object]:

@@ -1,0 +1,281 @@
+"""What goes wrong outside of dynid: full disks, kills, interrupts, solvers that fail, runs that meet in one folder."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dynid import disk
+from dynid.cli import main
+from dynid.disk import claimed, whole_file, write_whole
+from dynid.errors import OutputError
+from tests.commands import FILES, WRITING, arguments, denavit, saved
+
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def output(command: str, folder: Path) -> Path:
+    return folder / "out.csv" if command in FILES else folder / "out"
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# ---- disk
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", WRITING)
+def test_a_full_disk_leaves_whole_files_a_message_and_exit_code_2(tmp_path, monkeypatch, capsys, command):
+    given = arguments(command, tmp_path)
+    before = files_of(tmp_path)
+    room = {"files": 0}
+
+    def full(descriptor: int) -> None:
+        room["files"] -= 1
+        if room["files"] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("dynid.disk.os.fsync", full)
+    for n_files in (0, 1):
+        room["files"] = n_files
+        assert main([*given, "--out", str(output(command, tmp_path))]) == 2
+        assert "cannot be written: No space left on device" in capsys.readouterr().err
+        written = {name: data for name, data in files_of(tmp_path).items() if name not in before}
+        assert len(written) == n_files
+        assert all(data for data in written.values())
+        assert not any(name.endswith(".part") for name in written)
+
+
+def test_a_file_that_would_grow_too_large_leaves_the_old_one(tmp_path):
+    (tmp_path / "log.csv").write_text("old")
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "from pathlib import Path; from dynid.disk import write_whole; from dynid.errors import OutputError\n"
+        "try: write_whole(Path('log.csv'), b'x' * 1_000_000)\nexcept OutputError as error: sys.exit(str(error))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+    )
+    assert "log.csv: cannot be written: File too large" in done.stderr
+    assert files_of(tmp_path) == {"log.csv": b"old"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no file system here that is read-only even for root")
+@pytest.mark.parametrize("command", WRITING)
+def test_a_read_only_place_is_named(tmp_path, capsys, command):
+    place = "/proc/out.csv" if command in FILES else "/proc/out"
+    assert main([*arguments(command, tmp_path), "--out", place]) == 2
+    said = capsys.readouterr().err
+    assert "cannot be written" in said
+    assert "/proc" in said
+
+
+def test_a_folder_that_vanishes_while_a_file_is_written_is_said(tmp_path):
+    folder = tmp_path / "out"
+
+    def write() -> None:
+        with whole_file(folder / "model.json") as file:
+            file.write(b"half")
+            shutil.rmtree(folder)
+
+    with pytest.raises(OutputError, match=r"model\.json: cannot be written: No such file or directory"):
+        write()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_block_that_fails_leaves_no_file(tmp_path):
+    def write() -> None:
+        with whole_file(tmp_path / "model.json") as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- kills and interrupts
+
+
+@pytest.mark.slow
+def test_a_run_killed_while_writing_leaves_the_old_file_or_the_new_one(tmp_path):
+    target = tmp_path / "model.json"
+    script = (
+        "from pathlib import Path; from dynid.disk import write_whole\nk = 0\nprint('ready', flush=True)\n"
+        "while True:\n    k += 1; write_whole(Path('model.json'), bytes([65 + k % 26]) * 3_000_000)"
+    )
+    rng = random.Random(1)
+    write_whole(target, b"A" * 3_000_000)
+    for _ in range(15):
+        process = subprocess.Popen(
+            [sys.executable, "-c", script], cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+        )
+        process.stdout.readline()
+        time.sleep(rng.uniform(0.0, 0.05))
+        process.kill()
+        process.communicate()
+        data = target.read_bytes()
+        assert len(data) == 3_000_000
+        assert len(set(data)) == 1
+    left = [path.name for path in tmp_path.iterdir() if path != target]
+    assert all(name.startswith(".model.json.") and name.endswith(".part") for name in left)
+
+
+LONG = {
+    "excite": ["excite", "panda", "--time-budget", "300", "--out"],
+    "simulate": ["simulate", "panda", "--duration", "20000", "--rate", "1000", "--out"],
+    "identify": ["identify", "panda", "long.csv", "--estimator", "retrieval", "--out"],
+    "retrieve": ["retrieve", "model.json", "--runs", "10000", "--time-budget", "300", "--out"],
+    "track": ["track", "model.json", "udp:0", "--timeout", "300", "--out"],
+    "demo": ["demo", "--out"],
+}
+"""Runs that take long enough to be interrupted."""
+
+
+def interrupted(command: list[str], folder: Path, delay: float) -> tuple[int, str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dynid", *command], cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    try:
+        _, said = process.communicate(timeout=90)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        _, said = process.communicate()
+        pytest.fail(f"still running 90 s after an interrupt: {said[-500:]}")
+    return process.returncode, said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", LONG)
+def test_an_interrupt_ends_a_command_with_130_and_no_half_file(tmp_path, command):
+    saved(tmp_path / "model.json")
+    if command == "identify":
+        assert main(["simulate", "panda", "--duration", "60", "--out", str(tmp_path / "long.csv")]) == 0
+    before = files_of(tmp_path)
+    code, said = interrupted([*LONG[command], str(output(command, tmp_path))], tmp_path, 2.5)
+    assert "Traceback" not in said
+    new = {name: data for name, data in files_of(tmp_path).items() if name not in before}
+    assert not any(name.endswith(".part") for name in new)
+    # A search that already has something to show may keep it.
+    assert code == 130 or (code in (0, 1) and new)
+    if code == 130:
+        assert not any(name.endswith("model.json") for name in new)
+
+
+# ---- solvers and workers
+
+
+@pytest.mark.parametrize("status", ["MaxIterations", "MaxTime", "NumericalError", "InsufficientProgress", "Unsolved"])
+def test_a_solver_that_fails_or_stops_early_is_a_status_and_exit_code_1(tmp_path, monkeypatch, capsys, status):
+    given = arguments("identify", tmp_path)
+
+    class Failing:
+        def __init__(self, P: object, linear: np.ndarray, A: np.ndarray, *_: object) -> None:
+            self.n, self.m = len(linear), A.shape[0]
+
+        def solve(self) -> object:
+            value = np.zeros if status.startswith("Max") else lambda n: np.full(n, np.nan)
+            return SimpleNamespace(
+                status=status, x=value(self.n), z=value(self.m), obj_val=np.nan, obj_val_dual=np.nan, iterations=1
+            )
+
+    monkeypatch.setattr("clarabel.DefaultSolver", Failing)
+    given.remove("--force")
+    assert main([*given, "--estimator", "feasible", "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert said.strip()
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_said(tmp_path):
+    saved(tmp_path / "model.json")
+    (tmp_path / "deadly.py").write_text(
+        "import os\ndef die(links):\n    return 0.0 if os.environ['MAIN'] == str(os.getpid()) else os._exit(3)\n"
+    )
+    (tmp_path / "r.toml").write_text('functions = ["deadly:die"]\n')
+    script = (
+        "import os, sys; os.environ['MAIN'] = str(os.getpid()); from dynid.cli import main\n"
+        "sys.exit(main('retrieve model.json --out out --runs 3 --workers 2 --config r.toml --allow-code'.split()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 2
+    assert "a worker process ended before its search did" in done.stderr
+    assert not (tmp_path / "out" / "model.json").exists()
+
+
+# ---- two at once
+
+
+def test_two_runs_into_one_folder_never_mix(tmp_path):
+    mixed = []
+
+    def run(number: int) -> None:
+        for _ in range(5):
+            with claimed(tmp_path / "out"):
+                write_whole(tmp_path / "out" / "model.json", str(number))
+                time.sleep(0.002)
+                write_whole(tmp_path / "out" / "report.html", str(number))
+                pair = {(tmp_path / "out" / name).read_text() for name in ("model.json", "report.html")}
+                if len(pair) > 1:
+                    mixed.append(pair)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert mixed == []
+    assert sorted(files_of(tmp_path)) == ["out/model.json", "out/report.html"]
+
+
+def test_a_run_that_waits_too_long_for_another_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "CLAIM_PATIENCE", 0.1)
+    with (
+        claimed(tmp_path),
+        pytest.raises(OutputError, match="another run of dynid is writing there"),
+        claimed(tmp_path),
+    ):
+        pass
+    with claimed(tmp_path):
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_two_commands_at_once_leave_the_files_of_one(tmp_path):
+    runs = []
+    for name in ("one", "two"):
+        robot = denavit(tmp_path / f"{name}.toml", ("a", "b"), name)
+        assert main(["simulate", str(robot), "--duration", "10", "--out", str(tmp_path / f"{name}.csv")]) == 0
+        command = ["identify", f"{name}.toml", f"{name}.csv", "--out", "out", "--force"]
+        runs.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "dynid", *command], cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.DEVNULL
+            )
+        )
+    assert all(run.wait(timeout=300) in (0, 1) for run in runs)
+    named = json.loads((tmp_path / "out" / "model.json").read_text())["robot"]["name"]
+    assert f"{named}.csv" in (tmp_path / "out" / "run.json").read_text()
+    assert named in (tmp_path / "out" / "report.html").read_text(encoding="utf-8").partition("</h1>")[0]
