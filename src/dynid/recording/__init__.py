@@ -3,13 +3,15 @@
 from dynid.recording.filters import LowPass
 from dynid.recording.findings import Finding, Severity
 from dynid.recording.mapping import ColumnMap, read_column_map
-from dynid.recording.readers import SUFFIXES, read_recording, stream_recording
+from dynid.recording.raw import RawLog
+from dynid.recording.readers import SUFFIXES, read_raw, read_recording, stream_recording
 from dynid.recording.recording import Intervals, Recording
 from dynid.recording.signals import Conditioning, Plan, Samples, Segment
 from dynid.recording.text import write_csv
 
 MODULES = (
     "recording",
+    "raw",
     "findings",
     "mapping",
     "columns",
@@ -35,11 +37,13 @@ __all__ = [
     "Intervals",
     "LowPass",
     "Plan",
+    "RawLog",
     "Recording",
     "Samples",
     "Segment",
     "Severity",
     "read_column_map",
+    "read_raw",
     "read_recording",
     "stream_recording",
     "write_csv",

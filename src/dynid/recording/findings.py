@@ -34,3 +34,5 @@ class Finding:
     """What most often makes a log look like this."""
     fix: str
     """What to do: where a mapping file repairs it, the very lines to put into it."""
+    mapping: str = ""
+    """The lines of the fix that belong into a mapping file, as dotted TOML keys; empty where none can repair it."""
