@@ -1,5 +1,6 @@
 """What was measured on the motion: recordings, and how to read them from log files."""
 
+from dynid.recording.doctor import examine
 from dynid.recording.filters import LowPass
 from dynid.recording.findings import Finding, Severity
 from dynid.recording.mapping import ColumnMap, read_column_map
@@ -26,6 +27,14 @@ MODULES = (
     "commanded",
     "closed_loop",
     "synthetic",
+    "doctor_view",
+    "doctor_stamps",
+    "doctor_units",
+    "doctor_values",
+    "doctor_motion",
+    "doctor_signals",
+    "doctor_overlap",
+    "doctor",
 )
 """The order of this folder: a module imports only those before it."""
 
@@ -42,6 +51,7 @@ __all__ = [
     "Samples",
     "Segment",
     "Severity",
+    "examine",
     "read_column_map",
     "read_raw",
     "read_recording",

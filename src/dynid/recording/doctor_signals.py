@@ -1,0 +1,104 @@
+"""What can be told from the signals of a log alone, without the dynamics of the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynid.chain.robot import Robot
+from dynid.errors import RecordingError
+from dynid.recording.doctor_motion import motion_findings
+from dynid.recording.doctor_stamps import row_findings, stamp_findings, time_factor
+from dynid.recording.doctor_units import position_unit_findings, slopes_of, velocity_findings
+from dynid.recording.doctor_values import value_findings
+from dynid.recording.doctor_view import View
+from dynid.recording.findings import Finding, Severity
+from dynid.recording.raw import RawLog
+from dynid.recording.recording import Recording
+
+__all__ = ["Diagnosis", "signal_findings"]
+
+MEANINGLESS = (
+    "not-finite",
+    "coarse-stamps",
+    "repeated-stamps",
+    "backward-stamps",
+    "time-unit",
+    "degrees",
+    "position-unit",
+    "no-motion",
+)
+"""Findings after which positions or times say nothing about the torque."""
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What the signals show, and what is left to look at."""
+
+    findings: tuple[Finding, ...]
+    log: Recording | None
+    """The rows that a recording can hold, in the units of the log; None where there are none."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether positions and times can be compared with a torque."""
+        return self.log is not None and not any(finding.code in MEANINGLESS for finding in self.findings)
+
+
+def signal_findings(robot: Robot, raw: RawLog) -> Diagnosis:
+    """Every finding that needs no model of the dynamics.
+
+    What a unit would cure is looked at as if it were cured, so that one fault does not show as many.
+    """
+    found = list(row_findings(raw))
+    try:
+        log = raw.good_rows()
+    except RecordingError:
+        return Diagnosis(tuple(found), None)
+    if log.n_samples < 8:
+        found.append(
+            Finding(
+                code="short",
+                severity=Severity.ERROR,
+                evidence=f"{log.n_samples} usable samples",
+                cause="the log was cut off, or hardly any row is complete",
+                fix="log for longer: ten periods of the motion, or 10 s, are a good start",
+            )
+        )
+        return Diagnosis(tuple(found), log)
+    coarse = any(finding.code == "coarse-stamps" for finding in found)
+    found += [] if coarse else _on_even_rows(View(robot, log, raw))
+    return Diagnosis(tuple(_once(found)), log)
+
+
+def _on_even_rows(view: View) -> list[Finding]:
+    factor, found = time_factor(view)
+    if factor != 1.0:
+        view = View(view.robot, replace(view.log, t=view.log.t * factor), view.raw)
+    found += stamp_findings(view)
+    slopes = slopes_of(view)
+    units, positions = position_unit_findings(view, slopes)
+    found += positions
+    if np.any(units != 1.0):
+        view = View(view.robot, replace(view.log, q=view.log.q * units), view.raw)
+        slopes = slopes_of(view)
+    velocities = list(velocity_findings(view, slopes))
+    found += velocities
+    if velocities:
+        # Wrong velocities would show again in everything that is compared with them.
+        view = View(view.robot, replace(view.log, dq=None), view.raw)
+    found += value_findings(view)
+    found += motion_findings(view)
+    return found
+
+
+def _once(findings: list[Finding]) -> Iterator[Finding]:
+    """Each finding once for a joint and a signal, the gravest first met."""
+    seen = set()
+    for finding in findings:
+        mark = (finding.code, finding.joint, finding.evidence.partition(" ")[0] if finding.joint else finding.evidence)
+        if mark not in seen:
+            seen.add(mark)
+            yield finding
