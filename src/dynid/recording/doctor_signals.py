@@ -76,22 +76,30 @@ def signal_findings(robot: Robot, raw: RawLog) -> Diagnosis:
 def _on_even_rows(view: View) -> list[Finding]:
     factor, found = time_factor(view)
     if factor != 1.0:
-        view = View(view.robot, replace(view.log, t=view.log.t * factor), view.raw)
-    found += stamp_findings(view)
+        view = View(view.robot, replace(view.log, t=view.log.t * factor), view.raw, factor)
+    stamps = list(stamp_findings(view))
+    found += stamps
+    if any(finding.code == "jitter" and finding.mapping for finding in stamps):
+        even = np.linspace(view.log.t[0], view.log.t[-1], view.log.n_samples)
+        view = replace(view, log=replace(view.log, t=even))
     slopes = slopes_of(view)
     units, positions = position_unit_findings(view, slopes)
     found += positions
     if np.any(units != 1.0):
-        view = View(view.robot, replace(view.log, q=view.log.q * units), view.raw)
+        view = replace(view, log=replace(view.log, q=view.log.q * units))
         slopes = slopes_of(view)
     velocities = list(velocity_findings(view, slopes))
     found += velocities
     if velocities:
         # Wrong velocities would show again in everything that is compared with them.
-        view = View(view.robot, replace(view.log, dq=None), view.raw)
-    found += value_findings(view)
-    found += motion_findings(view)
-    return found
+        view = replace(view, log=replace(view.log, dq=None))
+    values = list(value_findings(view))
+    found += values
+    # The edges of a held or coarse position look like fast motion.
+    edges = any(finding.code in ("held", "quantisation", "repeated-rows", "jump") for finding in values)
+    found += [finding for finding in motion_findings(view) if not (edges and finding.code == "low-rate")]
+    frozen = {finding.joint for finding in values if finding.code == "frozen"}
+    return [finding for finding in found if not (finding.code == "jump" and finding.joint in frozen)]
 
 
 def _once(findings: list[Finding]) -> Iterator[Finding]:

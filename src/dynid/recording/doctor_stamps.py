@@ -99,9 +99,7 @@ def row_findings(raw: RawLog) -> Iterator[Finding]:
 
 def speed_limits(robot: Robot) -> Float[Array, " n_dof"]:
     """Speed that a joint cannot reach, rad/s or m/s: its limit, or what no arm does."""
-    return np.array(
-        [j.limits.velocity if 0.0 < j.limits.velocity < np.inf else FASTEST[j.type] for j in robot.joints]
-    )
+    return np.array([j.limits.velocity if 0.0 < j.limits.velocity < np.inf else FASTEST[j.type] for j in robot.joints])
 
 
 def time_factor(view: View) -> tuple[float, list[Finding]]:
@@ -138,7 +136,7 @@ def time_factor(view: View) -> tuple[float, list[Finding]]:
 
 def stamp_findings(view: View) -> Iterator[Finding]:
     """Jitter and gaps of time stamps that go on."""
-    steps, period = np.diff(view.log.t), view.period
+    steps, period = np.diff(view.stamps), view.period
     if len(steps) < 8:
         return
     # A gap is many times longer than what the other steps scatter by.
@@ -148,13 +146,14 @@ def stamp_findings(view: View) -> Iterator[Finding]:
         yield _gaps(view, steps, is_gap)
     even = steps[~is_gap]
     uneven = float(np.std(even) / period)
-    rough = _roughness(view, is_gap)
+    rough = _roughness(view)
     if uneven <= UNEVEN and rough < WRONG_STAMPS:
         return
     wrong = rough >= WRONG_STAMPS
-    duration = float(view.log.t[-1] - view.log.t[0])
-    line = f"rate_hz = {(view.log.n_samples - 1) / duration:.8g}" if wrong and not np.any(is_gap) else ""
-    cure = f"where the log is sampled evenly, in the mapping file: {line}" if line else "stamp with the controller's clock"
+    line = f"rate_hz = {len(steps) / (view.stamps[-1] - view.stamps[0]):.8g}" if wrong and not np.any(is_gap) else ""
+    cure = (
+        f"where the log is sampled evenly, in the mapping file: {line}" if line else "stamp with the controller's clock"
+    )
     yield Finding(
         code="jitter",
         severity=Severity.WARNING if wrong else Severity.INFO,
@@ -174,7 +173,7 @@ def _gaps(view: View, steps: Float[Array, " n_steps"], is_gap: np.ndarray) -> Fi
     lost = int(np.sum(np.round(steps[places] / view.period) - 1.0))
     longest = float(steps[places].max())
     long = longest > LONG_GAP_STEPS * view.period
-    where = [f"{n} ({view.log.t[k]:.3f} s)" for k, n in zip(places, view.numbers(places.tolist()), strict=True)]
+    where = [f"{n} ({view.stamps[k]:.3f} s)" for k, n in zip(places, view.numbers(places.tolist()), strict=True)]
     return Finding(
         code="gaps",
         severity=Severity.WARNING if long else Severity.INFO,
@@ -187,13 +186,14 @@ def _gaps(view: View, steps: Float[Array, " n_steps"], is_gap: np.ndarray) -> Fi
     )
 
 
-def _roughness(view: View, is_gap: np.ndarray) -> float:
+def _roughness(view: View) -> float:
     """How many times smoother the positions are on an even grid than on their stamps; 1 where they are alike.
 
     A wrong stamp moves a sample along the curve by speed × error, which an even grid does not show.
     """
     ratios = []
-    for start, stop in runs(~is_gap):
+    steps = np.diff(view.log.t)
+    for start, stop in runs(steps <= GAP_STEPS * view.period):
         t, q = view.log.t[start : stop + 1], view.log.q[start : stop + 1]
         if len(t) < 64 or len(t) < view.log.n_samples // 4:
             continue

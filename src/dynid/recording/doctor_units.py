@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from dynid.arrays import Array, Bool, Float, Int
 from dynid.recording.doctor_stamps import speed_limits
-from dynid.recording.doctor_view import View, key, noise
+from dynid.recording.doctor_view import View, key
 from dynid.recording.findings import Finding, Severity
 from dynid.recording.mapping import UNITS
 
@@ -20,6 +20,8 @@ DEGREE = np.pi / 180.0
 """rad"""
 BEYOND = 1.3
 """Positions or speeds, relative to their limits, that a unit must explain."""
+FAR = 3.0
+"""Positions, relative to the limit farther from zero, that no shifted zero explains."""
 AGREES = 0.9
 """Correlation of velocities with the slopes of positions from which on they are of the same joint."""
 SAME = 0.04
@@ -49,25 +51,38 @@ def slopes_of(view: View) -> Slopes | None:
     window = max(4 * view.half_window, 4)
     if dq is None or len(t) < MIN_WINDOWS * window:
         return None
-    area = np.concatenate([np.zeros((1, q.shape[1])), np.cumsum(0.5 * (dq[1:] + dq[:-1]) * np.diff(t)[:, None], axis=0)])
+    area = np.concatenate(
+        [np.zeros((1, q.shape[1])), np.cumsum(0.5 * (dq[1:] + dq[:-1]) * np.diff(t)[:, None], axis=0)]
+    )
     ends = np.arange(0, len(t), window)
     moved, told = np.diff(q[ends], axis=0), np.diff(area[ends], axis=0)
     spans = np.diff(t[ends])
     # Windows across a gap say nothing about the velocities inside it.
     kept = spans < 1.5 * np.median(spans)
     moved, told = moved[kept], told[kept]
-    # A window with a spike must not decide: those far beyond the others are left out.
-    moved_size, told_size = np.abs(moved).max(axis=1), np.abs(told).max(axis=1)
-    usual = (moved_size <= 20.0 * np.median(moved_size) + 1e-300) & (told_size <= 20.0 * np.median(told_size) + 1e-300)
-    if np.sum(usual) >= MIN_WINDOWS:
-        moved, told = moved[usual], told[usual]
+    # A window with a spike or a leap must not decide.
+    moved, told = _without_spikes(moved), _without_spikes(told)
     power_q, power_dq = np.sqrt(np.mean(moved**2, axis=0)), np.sqrt(np.mean(told**2, axis=0))
-    sure = (power_q > 10.0 * noise(q)) & (power_dq > 10.0 * noise(dq) * np.sqrt(window) * view.period) & view.moves
+    sure = (
+        (power_q > 10.0 * view.q_noise)
+        & (power_dq > 10.0 * view.noise_of("dq") * np.sqrt(window) * view.period)
+        & view.moves
+    )
     cross = told.T @ moved / len(moved)
     floor_q, floor_dq = np.maximum(power_q, 1e-300), np.maximum(power_dq, 1e-300)
     correlation = cross / np.outer(floor_dq, floor_q)
     ratio = np.sign(cross) * np.outer(floor_dq, 1.0 / floor_q)
+    for k in range(q.shape[1]):
+        # The median of many ratios does not mind windows in which one of the two was cut off.
+        busy = np.abs(moved[:, k]) > 0.3 * np.percentile(np.abs(moved[:, k]), 90.0)
+        if np.sum(busy) >= MIN_WINDOWS // 2 and sure[k]:
+            ratio[:, k] = np.sign(cross[:, k]) * np.median(np.abs(told[busy]) / np.abs(moved[busy, k])[:, None], axis=0)
     return Slopes(correlation, ratio, sure)
+
+
+def _without_spikes(values: Float[Array, "n_windows n_dof"]) -> Float[Array, "n_windows n_dof"]:
+    most = 2.0 * np.percentile(np.abs(values), 90.0, axis=0)
+    return np.clip(values, -most, most)
 
 
 def position_unit_findings(view: View, slopes: Slopes | None) -> tuple[Float[Array, " n_dof"], list[Finding]]:
@@ -106,13 +121,14 @@ def _position_unit(ratio: float, revolute: bool) -> str:
 def _degrees_by_limits(view: View, revolute: Bool[Array, " n_dof"], slopes: Slopes | None) -> Int[Array, " n_found"]:
     """Revolute joints in degrees, told by the limits: as they are they break them, in degrees they do not."""
     lower, upper = _position_limits(view)
-    low, high = view.log.q.min(axis=0), view.log.q.max(axis=0)
+    low, high = np.percentile(view.log.q, [1.0, 99.0], axis=0)
     slack = 0.1 * (upper - lower)
     reach = np.maximum(np.abs(low), np.abs(high))
     wide = np.maximum(np.abs(lower), np.abs(upper))
     speed = np.percentile(np.abs(view.velocity), 99.0, axis=0)
     limit = speed_limits(view.robot)
-    far = (reach > BEYOND * wide) | (high - low > BEYOND * (upper - lower))
+    # A shifted zero breaks the limits as well, but not by this much.
+    far = (reach > FAR * wide) | (high - low > BEYOND * (upper - lower))
     far |= (speed > 3.0 * limit) & (speed > 10.0 * view.speed_noise)
     fits = (low * DEGREE > lower - slack) & (high * DEGREE < upper + slack) & (speed * DEGREE < BEYOND * limit)
     found = revolute & far & fits
@@ -172,18 +188,17 @@ def velocity_findings(view: View, slopes: Slopes | None) -> Iterator[Finding]:
     strength = np.abs(slopes.correlation)
     own = np.diagonal(strength)
     place = np.arange(n_dof)
-    # Only joints that move can be told apart; those that agree with their own position stay where they are.
-    astray = np.flatnonzero(slopes.sure & (own < AGREES))
+    # Only joints that move can be told apart.
     partners = np.flatnonzero(slopes.sure)
-    if len(astray) >= 2:
-        rows, columns = linear_sum_assignment(-strength[np.ix_(partners, partners)])
-        assigned = dict(zip(partners[columns].tolist(), partners[rows].tolist(), strict=True))
-        fits = all(strength[source, target] > AGREES for target, source in assigned.items() if target in astray)
-        if fits and any(source != target for target, source in assigned.items()):
-            for target, source in assigned.items():
-                if target in astray:
-                    place[target] = source
-            yield _permuted(view, strength, place)
+    rows, columns = linear_sum_assignment(-strength[np.ix_(partners, partners)])
+    for target, source in zip(partners[columns], partners[rows], strict=True):
+        best = strength[source, target]
+        if best > AGREES and 1.0 - own[target] ** 2 > 10.0 * (1.0 - best**2) + 0.01:
+            place[target] = source
+    if len(set(place.tolist())) < n_dof:
+        place = np.arange(n_dof)
+    if np.any(place != np.arange(n_dof)):
+        yield _permuted(view, strength, place)
     correlation = slopes.correlation[place, np.arange(n_dof)]
     ratio = slopes.ratio[place, np.arange(n_dof)]
     good = slopes.sure & (np.abs(correlation) > AGREES)

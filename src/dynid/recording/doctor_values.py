@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dynid.arrays import Array, Bool, Float
-from dynid.recording.doctor_view import View, listed, noise, runs
+from dynid.arrays import Array, Float
+from dynid.recording.doctor_view import View, listed, runs
 from dynid.recording.findings import Finding, Severity
 
 __all__ = ["step_of", "value_findings"]
@@ -22,9 +22,13 @@ BLURRED = 0.35
 FROZEN_SECONDS = 0.02
 FROZEN_SAMPLES = 8
 """Shortest frozen stretch: the longer of the two."""
+MANY = 20
+"""Stretches from which on a signal is held rather than frozen, where they fill much of the log."""
 MIN_HELD = 0.25
 """Share of samples that repeat the one before, from which on a signal is held."""
 MIN_REPEATED_ROWS = 0.01
+BY_CHANCE = 1e-6
+"""Probability that a stretch of repeated values would be met by chance."""
 CLIPPED_SAMPLES = 8
 CLIPPED_SHARE = 0.002
 """Samples at the very extreme of a signal, from which on it is clipped: the larger of the two."""
@@ -41,14 +45,19 @@ def value_findings(view: View) -> Iterator[Finding]:
         values = getattr(view.log, signal)
         if values is None or (signal == "current" and view.log.tau is not None):
             continue
-        levels = noise(values)
+        levels = view.noise_of(signal)
         for j in range(view.log.n_dof):
             if np.ptp(values[:, j]) == 0.0:
                 continue
             step = step_of(values[:, j])
-            yield from _frozen(view, signal, j, values[:, j], step)
-            yield from _clipped(view, signal, j, values[:, j], step)
-            yield from _coarse(view, signal, j, values[:, j], step, float(levels[j]))
+            clipped = list(_clipped(view, signal, j, values[:, j], step))
+            coarse = list(_coarse(view, signal, j, values[:, j], step, float(levels[j])))
+            frozen = list(_frozen(view, signal, j, values[:, j], step, clipped=bool(clipped)))
+            # Each of the three makes plateaus: held samples pass for clipped ones, coarse ones for frozen ones.
+            held = any(finding.code == "held" for finding in frozen)
+            yield from () if held else clipped
+            yield from (finding for finding in frozen if not (coarse and finding.code == "frozen"))
+            yield from coarse
     yield from _jumps(view)
     yield from _at_effort_limit(view)
 
@@ -75,13 +84,8 @@ def step_of(values: Float[Array, " n_samples"]) -> float:
 
 def _repeated_rows(view: View) -> Iterator[Finding]:
     """Rows that repeat the whole row before, with a new stamp."""
-    same = np.full(view.log.n_samples - 1, True)
-    for signal in ("q", "dq", "tau", "current"):
-        values = getattr(view.log, signal)
-        if values is not None:
-            same &= (np.diff(values, axis=0) == 0.0).all(axis=1)
     # At rest, noiseless signals repeat themselves by nature.
-    same &= ~view.still[1:].all(axis=1)
+    same = view.rows_repeat & ~view.still[1:].all(axis=1)
     share = float(np.mean(same))
     if share < MIN_REPEATED_ROWS:
         return
@@ -96,30 +100,35 @@ def _repeated_rows(view: View) -> Iterator[Finding]:
     )
 
 
-def _frozen(view: View, signal: str, j: int, values: Float[Array, " n_samples"], step: float) -> Iterator[Finding]:
+def _frozen(
+    view: View, signal: str, j: int, values: Float[Array, " n_samples"], step: float, *, clipped: bool
+) -> Iterator[Finding]:
     """Stretches that stand still though the motion goes on, and signals of a lower rate."""
     changes = np.diff(values)
     zero = changes == 0.0
-    others = _whole_rows_repeat(view)
+    others = view.rows_repeat
     moving = ~view.still[1:, j]
     usual = np.abs(changes[~zero])
     if not len(usual):
         return
     grain = max(step, float(np.percentile(usual, 1.0)))
     shortest = max(FROZEN_SAMPLES, int(np.ceil(FROZEN_SECONDS / view.period)))
-    stretches = []
-    for start, stop in runs(zero):
-        length = stop - start
-        if length < shortest or not _goes_on(view, signal, j, start, stop, grain):
-            continue
-        stretches.append((start, stop))
+    extremes = (values.min(), values.max()) if clipped else ()
+    stretches = [
+        (start, stop)
+        for start, stop in runs(zero, shortest)
+        if values[start] not in extremes and _goes_on(view, signal, j, start, stop, grain)
+    ]
+    if sum(stop - start for start, stop in stretches) > MIN_HELD * len(zero) and len(stretches) >= MANY:
+        stretches = []
     counted = zero & moving & ~others
     for start, stop in stretches:
         counted[start:stop] = False
     n_moving = max(int(np.sum(moving & ~others)), 1)
     one_step = int(np.sum((np.abs(changes) < 1.5 * grain) & ~zero & moving))
     held = float(np.sum(counted)) / n_moving
-    if held > MIN_HELD and np.sum(counted) > 4 * one_step:
+    # Coarse signals repeat themselves too, but then change by single steps.
+    if held > MIN_HELD and one_step < 0.5 * np.sum(~zero & moving):
         times = 1.0 / max(1.0 - held, 1e-6)
         yield Finding(
             code="held",
@@ -149,15 +158,6 @@ def _frozen(view: View, signal: str, j: int, values: Float[Array, " n_samples"],
         )
 
 
-def _whole_rows_repeat(view: View) -> Bool[Array, " n_steps"]:
-    same = np.full(view.log.n_samples - 1, True)
-    for signal in ("q", "dq", "tau"):
-        values = getattr(view.log, signal)
-        if values is not None:
-            same &= (np.diff(values, axis=0) == 0.0).all(axis=1)
-    return same
-
-
 def _goes_on(view: View, signal: str, j: int, start: int, stop: int, grain: float) -> bool:
     """Whether the joint moves on while a signal repeats samples `start` to `stop`."""
     values = getattr(view.log, signal)[:, j]
@@ -170,7 +170,7 @@ def _goes_on(view: View, signal: str, j: int, start: int, stop: int, grain: floa
         return max(told, leap) > 4.0 * grain + 3.0 * usual
     q = view.log.q[:, j]
     moved = np.ptp(q[start : stop + 1])
-    resolution = noise(view.log.q[:, j : j + 1])[0]
+    resolution = view.q_noise[j]
     if moved <= 0.02 * view.fast[j] * (view.log.t[stop] - view.log.t[start]) + 8.0 * resolution:
         return False
     if signal == "dq":
@@ -179,34 +179,38 @@ def _goes_on(view: View, signal: str, j: int, start: int, stop: int, grain: floa
         room = 4.0 * grain + 6.0 * view.speed_noise[j] + 0.02 * view.fast[j]
         return bool(np.max(np.abs(slope - np.median(slope))) > room)
     after = values[min(stop + 1, len(values) - 1)] - values[stop]
-    return bool(grain == 0.0 or abs(after) > 4.0 * grain or _is_noisy(values, start, stop, grain))
+    return bool(abs(after) > 4.0 * grain or _is_noisy(values, start, stop))
 
 
-def _is_noisy(values: Float[Array, " n_samples"], start: int, stop: int, grain: float) -> bool:
-    """Whether the samples around a stretch scatter so much that it could not stand still by chance."""
-    around = np.concatenate([values[max(0, start - 50) : start], values[stop + 1 : stop + 51]])
-    return len(around) > 10 and bool(np.mean(np.diff(around) == 0.0) < 0.5) and grain < np.ptp(around)
+def _is_noisy(values: Float[Array, " n_samples"], start: int, stop: int) -> bool:
+    """Whether the samples around a stretch change so often that it could not stand still by chance."""
+    around = np.concatenate([np.diff(values[max(0, start - 50) : start]), np.diff(values[stop + 1 : stop + 51])])
+    if len(around) < 10:
+        return False
+    repeats = (np.sum(around == 0.0) + 1.0) / (len(around) + 2.0)
+    return bool((stop - start) * np.log(repeats) < np.log(BY_CHANCE))
 
 
 def _clipped(view: View, signal: str, j: int, values: Float[Array, " n_samples"], step: float) -> Iterator[Finding]:
     """Plateaus at the largest or smallest value of a signal, which no smooth or noisy signal has."""
     fewest = max(CLIPPED_SAMPLES, int(CLIPPED_SHARE * len(values)))
+    changes = np.abs(np.diff(values))
+    bit = step if step > 0.0 else float(np.min(changes[changes > 0.0]))
     for name, extreme in (("largest", float(values.max())), ("smallest", float(values.min()))):
-        inside = abs(extreme) * 1e-9 + 1e-3 * step
+        inside = abs(extreme) * 1e-12 + 1e-3 * step
         at = np.abs(values - extreme) <= inside
         count = int(np.sum(at))
         if count < fewest:
             continue
-        plateaus = [(a, b) for a, b in runs(at) if b - a >= 3 and _is_cut_off(view, signal, j, a, b, step)]
+        plateaus = [(a, b) for a, b in runs(at, 3) if _is_cut_off(view, signal, j, a, b, bit)]
         total = sum(b - a for a, b in plateaus)
         if total < fewest:
             continue
-        if step > 0.0:
-            # The peak of a smooth signal fills its last step, but the next one almost as much.
-            inward = extreme - step if name == "largest" else extreme + step
-            near = int(np.sum(np.abs(values - inward) < 0.5 * step))
-            if count < 6 * near:
-                continue
+        # The peak of a smooth signal fills its last step, but the next one almost as much.
+        inward = extreme - bit if name == "largest" else extreme + bit
+        near = int(np.sum(np.abs(values - inward) < 0.5 * bit))
+        if count < 6 * near:
+            continue
         yield _clipping(view, signal, j, extreme, name, plateaus, total)
 
 
@@ -217,19 +221,19 @@ def _is_cut_off(view: View, signal: str, j: int, start: int, stop: int, step: fl
         dq = view.log.dq
         usual = view.fast[j] * view.period
         if dq is not None:
-            told = abs(float(np.trapezoid(dq[start:stop, j], t[start:stop])))
-            return told > 4.0 * step + 3.0 * usual or bool(np.max(np.abs(dq[start:stop, j])) > 0.1 * view.fast[j])
+            told = float(np.trapezoid(np.abs(dq[start:stop, j]), t[start:stop]))
+            blur = view.noise_of("dq")[j] * (t[stop - 1] - t[start])
+            return told - blur > 4.0 * step + usual
         # A joint comes to rest gently: the last steps before are far smaller than the usual ones.
         before = abs(q[start] - q[start - 1]) if start > 0 else 0.0
         after = abs(q[stop] - q[stop - 1]) if stop < len(q) else 0.0
-        earlier = abs(q[start - 1] - q[start - 2]) if start > 1 else 0.0
-        return max(before, after, earlier) > 0.25 * usual + 2.0 * step
+        return max(before, after) > 0.08 * usual + 2.0 * step
     if bool(view.still[start:stop].all()):
         return False
     if signal == "dq":
         slope = (q[stop - 1] - q[start]) / (t[stop - 1] - t[start])
         told = float(getattr(view.log, signal)[start, j])
-        spread = 4.0 * noise(view.log.q[:, j : j + 1])[0] / (t[stop - 1] - t[start])
+        spread = 4.0 * view.q_noise[j] / (t[stop - 1] - t[start])
         return abs(slope) - abs(told) > 0.02 * abs(told) + spread + step
     return True
 
@@ -264,6 +268,8 @@ def _coarse(
     n_levels = float(np.ptp(values)) / step
     if n_levels >= COARSE_LEVELS[signal]:
         return
+    if signal == "dq" and _is_difference(view, j, step):
+        return
     repeats = float(np.mean(np.diff(values) == 0.0))
     blurred = level > BLURRED * step and repeats < 0.5
     if blurred and n_levels > 32:
@@ -281,16 +287,23 @@ def _coarse(
     )
 
 
+def _is_difference(view: View, j: int, step: float) -> bool:
+    """Whether the steps of a velocity are those of the encoder over one or two periods."""
+    changes = np.abs(np.diff(view.log.q[:, j]))
+    count = float(np.min(changes[changes > 0.0], initial=np.inf)) / view.period
+    return any(abs(step * periods / count - 1.0) < 0.02 for periods in (1.0, 2.0))
+
+
 def _jumps(view: View) -> Iterator[Finding]:
     """Single samples at which a position leaps."""
     t, q = view.log.t, view.log.q
     steps = np.diff(t)
     for j in range(view.log.n_dof):
-        leap = np.abs(np.diff(q[:, j])) / steps
+        leap = np.abs(np.diff(q[:, j])) / np.maximum(steps, view.period)
         if view.log.n_samples < 100 or leap.max() == 0.0:
             continue
-        usual = float(np.percentile(leap, 99.5))
-        least = max(8.0 * usual, 3.0 * float(np.max(np.abs(view.log.dq[:, j]))) if view.log.dq is not None else 0.0)
+        usual = float(np.percentile(leap, 98.0))
+        least = max(10.0 * usual, 3.0 * float(np.max(np.abs(view.log.dq[:, j]))) if view.log.dq is not None else 0.0)
         found = np.flatnonzero((leap > least) & (steps < 2.5 * view.period))
         alone = [int(k) for k in found if max(leap[max(k - 2, 0)], leap[min(k + 2, len(leap) - 1)]) < leap[k] / 3.0]
         if alone and usual > 0.0:
@@ -316,7 +329,7 @@ def _at_effort_limit(view: View) -> Iterator[Finding]:
         if not 0.0 < limit < np.inf:
             continue
         size = np.abs(tau[:, j])
-        spread = 3.0 * float(noise(tau[:, j : j + 1])[0])
+        spread = 3.0 * float(view.noise_of("tau")[j])
         at = (size > AT_LIMIT * limit - spread) & (size < limit / AT_LIMIT + spread)
         beyond = float(np.mean(size > 1.1 * limit + spread))
         share = float(np.mean(at))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +35,9 @@ class View:
     log: Recording
     raw: RawLog
     """The log with those rows: tells the names of its columns."""
+    seconds: float = 1.0
+    """Seconds in one unit of the raw log's stamps."""
+    _noise: dict[str, Float[Array, " n_dof"]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,6 +50,13 @@ class View:
         return self.log.jitter.median
 
     @cached_property
+    def stamps(self) -> Float[Array, " n_stamps"]:
+        """Every time in s that the file tells, in order and once, also of rows that are not whole."""
+        if self.raw.n_samples == self.log.n_samples:
+            return self.log.t
+        return np.unique(self.raw.t[np.isfinite(self.raw.t)]) * self.seconds
+
+    @cached_property
     def bandwidth_hz(self) -> float:
         """Frequency in Hz below which the motion of the fastest joint lies."""
         q = self.log.q[:BANDWIDTH_SAMPLES]
@@ -54,9 +64,20 @@ class View:
 
     @cached_property
     def half_window(self) -> int:
-        """Samples to each side over which a slope is taken: a twentieth of the motion's period, at most a hundredth of the log."""
+        """Samples to each side over which a slope is taken: short to the motion, long to the steps of the encoder."""
         wanted = 1.0 / max(40.0 * self.bandwidth_hz * self.period, 1e-9)
-        return int(np.clip(wanted, 1, max(1, self.log.n_samples // 200)))
+        short = np.clip(wanted, 1, max(1, self.log.n_samples // 200))
+        return int(np.clip(3.0 * self.samples_per_change, short, max(short, self.log.n_samples // 50)))
+
+    @cached_property
+    def samples_per_change(self) -> float:
+        """Samples from one change of a position to the next: more than one where it is coarse or held."""
+        found = [1.0]
+        for column in self.log.q.T:
+            changes = np.flatnonzero(np.diff(column))
+            if len(changes) > 8:
+                found.append(float(np.percentile(np.diff(changes), 75.0)))
+        return float(np.max(found)) if len(found) > 1 else 1.0
 
     @cached_property
     def velocity(self) -> Float[Array, "n_samples n_dof"]:
@@ -70,7 +91,7 @@ class View:
     @cached_property
     def speed_noise(self) -> Float[Array, " n_dof"]:
         """Standard deviation of `velocity` by the noise of the positions, rad/s or m/s."""
-        return noise(self.log.q) * np.sqrt(2.0) / (2.0 * self.half_window * self.period)
+        return self.q_noise * np.sqrt(2.0) / (2.0 * self.half_window * self.period)
 
     @cached_property
     def fast(self) -> Float[Array, " n_dof"]:
@@ -80,13 +101,34 @@ class View:
     @cached_property
     def moves(self) -> Bool[Array, " n_dof"]:
         """Joints whose motion stands out of the noise of their positions."""
-        return (np.ptp(self.log.q, axis=0) > 20.0 * noise(self.log.q)) & (self.fast > 5.0 * self.speed_noise)
+        return (np.ptp(self.log.q, axis=0) > 20.0 * self.q_noise) & (self.fast > 5.0 * self.speed_noise)
 
     @cached_property
     def still(self) -> Bool[Array, "n_samples n_dof"]:
         """Where a joint rests: slower than 2 % of its own fast speed, or than the noise can tell."""
         least = np.maximum(STILL * self.fast, 3.0 * self.speed_noise)
         return (np.abs(self.velocity) <= least) | ~self.moves
+
+    @cached_property
+    def rows_repeat(self) -> Bool[Array, " n_steps"]:
+        """Rows that repeat every value of the row before."""
+        same = np.full(self.log.n_samples - 1, True)
+        for signal in ("q", "dq", "tau", "current"):
+            values = getattr(self.log, signal)
+            if values is not None:
+                same &= (values[1:] == values[:-1]).all(axis=1)
+        return same
+
+    @property
+    def q_noise(self) -> Float[Array, " n_dof"]:
+        """Standard deviation of the noise of the positions, rad or m."""
+        return self.noise_of("q")
+
+    def noise_of(self, signal: str) -> Float[Array, " n_dof"]:
+        """Standard deviation of the noise of a signal of the log, in its own unit."""
+        if signal not in self._noise:
+            self._noise[signal] = noise(getattr(self.log, signal))
+        return self._noise[signal]
 
     def numbers(self, places: Sequence[int]) -> list[int]:
         """Where samples of `log` stand in the file, for logs whose rows were all good."""
@@ -102,10 +144,12 @@ def noise(values: Float[Array, "n_samples n_columns"]) -> Float[Array, " n_colum
     return MAD_TO_STD * np.median(np.abs(third), axis=0) / np.sqrt(20.0)
 
 
-def runs(mask: Bool[Array, " n_samples"]) -> list[tuple[int, int]]:
-    """Start and end (exclusive) of every stretch in which a mask holds."""
+def runs(mask: Bool[Array, " n_samples"], shortest: int = 1) -> list[tuple[int, int]]:
+    """Start and end (exclusive) of every stretch of at least so many samples in which a mask holds."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-    return [(int(start), int(stop)) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
+    starts, stops = edges[::2], edges[1::2]
+    long = stops - starts >= shortest
+    return list(zip(starts[long].tolist(), stops[long].tolist(), strict=True))
 
 
 def listed(items: Iterable[object], what: str = "") -> str:

@@ -122,9 +122,7 @@ class RawLog:
             raise RecordingError(f"{self.source}: no row in which every number is finite; check the columns of the log")
         if log.n_samples > 1 and np.diff(log.t).min() <= 0.0:
             log = log.rows(increasing(log.t))
-        return Recording(
-            log.joint_names, log.t, log.q, dq=log.dq, tau=log.tau, current=log.current, source=log.source
-        )
+        return Recording(log.joint_names, log.t, log.q, dq=log.dq, tau=log.tau, current=log.current, source=log.source)
 
 
 def increasing(t: Float[Array, " n_samples"], after: float = -np.inf) -> Int[Array, " n_kept"]:
