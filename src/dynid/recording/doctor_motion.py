@@ -86,7 +86,7 @@ def _one_way(view: View) -> Iterator[Finding]:
                 code="one-way",
                 severity=Severity.WARNING,
                 joint=view.names[j],
-                evidence=f"it moves in one direction for {100.0 * (1.0 - rarer):.3g} % of its moving time; 50 % is best",
+                evidence=f"it moves in one direction for {100.0 * (1.0 - rarer):.3g} % of its moving time; half is best",
                 cause="the motion never reverses this joint",
                 fix="log a motion that goes both ways: Coulomb friction and offset cannot be told apart",
             )
@@ -106,20 +106,21 @@ def _too_little(view: View) -> Iterator[Finding]:
         yield Finding(
             code="short",
             severity=Severity.ERROR if used_up else Severity.WARNING,
-            evidence=f"{log.n_samples} samples, {log.duration:.3g} s, {cycles:.2g} periods of the fastest motion (at least "
-            f"{FEWEST_CYCLES:g} are needed); the low-pass uses up {min(margin, 1e9):.3g} s",
+            evidence=f"{log.n_samples} samples, {log.duration:.3g} s, {cycles:.2g} periods of the fastest motion "
+            f"(at least {FEWEST_CYCLES:g} are needed); the low-pass uses up {min(margin, 1e9):.3g} s",
             cause="the log was cut off, or the motion is too short",
             fix="log for longer: ten periods of the motion, or 10 s, are a good start",
         )
     fast = np.percentile(np.abs(view.velocity), 98.0, axis=0)
     limits = speed_limits(view.robot)
     used = fast / limits
-    if np.max(used) < SLOW:
+    best = int(np.argmax(used))
+    if used[best] < SLOW:
         yield Finding(
             code="slow",
             severity=Severity.WARNING,
-            evidence=f"the fastest joint, {view.names[int(np.argmax(used))]}, uses {100.0 * np.max(used):.2g} % of its speed "
-            f"of {limits[int(np.argmax(used))]:.3g} rad/s or m/s; above {100.0 * SLOW:.0f} % inertias show",
+            evidence=f"the fastest joint, {view.names[best]}, uses {100.0 * used[best]:.2g} % of its speed "
+            f"of {limits[best]:.3g} rad/s or m/s; above {100.0 * SLOW:.0f} % inertias show",
             cause="a slow motion: torque is gravity and friction, and hardly any inertia",
             fix="log a faster motion (dynid excite ROBOT), or expect only gravity and friction parameters",
         )
@@ -128,8 +129,8 @@ def _too_little(view: View) -> Iterator[Finding]:
         yield Finding(
             code="low-rate",
             severity=Severity.WARNING,
-            evidence=f"{1.0 / view.period:.3g} samples a second for motion up to {view.bandwidth_hz:.3g} Hz: {per_cycle:.2g} a "
-            f"period, at least {SAMPLES_PER_CYCLE:.0f} are needed",
+            evidence=f"{1.0 / view.period:.3g} samples a second for motion up to {view.bandwidth_hz:.3g} Hz: "
+            f"{per_cycle:.2g} a period, at least {SAMPLES_PER_CYCLE:.0f} are needed",
             cause="the log is sampled too slowly for this motion",
             fix="log at a higher rate, or move more slowly",
         )
@@ -141,18 +142,17 @@ def _limits(view: View) -> Iterator[Finding]:
     for j, joint in enumerate(view.robot.joints):
         limits, q = joint.limits, view.log.q[:, j]
         if limits.upper > limits.lower:
-            slack = 6.0 * sigma[j] + (
-                OUTSIDE * (limits.upper - limits.lower) if np.isfinite(limits.upper - limits.lower) else 0.0
-            )
+            width = limits.upper - limits.lower
+            slack = 6.0 * sigma[j] + (OUTSIDE * width if np.isfinite(width) else 0.0)
             outside = (q < limits.lower - slack) | (q > limits.upper + slack)
             if np.mean(outside) > SPIKES:
                 yield Finding(
                     code="outside-limits",
                     severity=Severity.WARNING,
                     joint=joint.name,
-                    evidence=f"q goes from {q.min():.4g} to {q.max():.4g}, the robot's limits are {limits.lower:.4g} to "
+                    evidence=f"q goes from {q.min():.4g} to {q.max():.4g}, the limits are {limits.lower:.4g} to "
                     f"{limits.upper:.4g} rad or m; outside in {100.0 * np.mean(outside):.2g} % of the samples",
-                    cause="another zero position than the robot file's, another joint, or limits that are not the arm's",
+                    cause="another zero position than the robot file's, another joint, or wrong limits",
                     fix="compare the zero position of the joint with the robot file: an offset changes every parameter",
                 )
         if 0.0 < limits.velocity < np.inf and fast[j] > OVER_SPEED * limits.velocity + 6.0 * view.speed_noise[j]:
@@ -160,8 +160,8 @@ def _limits(view: View) -> Iterator[Finding]:
                 code="over-speed",
                 severity=Severity.WARNING,
                 joint=joint.name,
-                evidence=f"q moves at up to {fast[j]:.3g} a second, {fast[j] / limits.velocity:.2g} times the robot's limit of "
-                f"{limits.velocity:.3g} rad/s or m/s",
+                evidence=f"q moves at up to {fast[j]:.3g} a second, {fast[j] / limits.velocity:.2g} times the limit "
+                f"of {limits.velocity:.3g} rad/s or m/s",
                 cause="a wrong unit of positions or of time, or limits that are not the arm's",
                 fix="check the unit of q and the time stamps",
             )

@@ -20,7 +20,7 @@ SAME = 2e-4
 REPORTED = 0.05
 """Share of samples found in the other log, from which on it is reported."""
 MOVING = 1e-3
-"""Change from one sample to the next, relative to the spread of a signal and a hundredth of the log, of a moving joint."""
+"""Change over a fiftieth of the log, relative to the spread of a signal, from which on the arm moves."""
 
 
 def overlap(log: Recording, other: Recording) -> float:
@@ -65,5 +65,5 @@ def overlap_findings(log: Recording, others: Sequence[Recording]) -> Iterator[Fi
             evidence=f"{100.0 * share:.3g} % of the moving samples of the shorter log are in both {log.source} and "
             f"{other.source}; none should be",
             cause="the same log, cut, re-saved or shifted in time: predicting what was fitted proves nothing",
-            fix="validate on a log of another motion, or split one log with --from and --until into parts that do not overlap",
+            fix="validate on a log of another motion",
         )

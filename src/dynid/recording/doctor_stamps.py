@@ -78,8 +78,8 @@ def row_findings(raw: RawLog) -> Iterator[Finding]:
         yield Finding(
             code="repeated-stamps",
             severity=Severity.ERROR,
-            evidence=f"{len(repeated)} stamps are those of the row before, {listed(numbers[repeated + 1], 'samples ')}; "
-            "none should be",
+            evidence=f"{len(repeated)} stamps are those of the row before, "
+            f"{listed(numbers[repeated + 1], 'samples ')}; none should be",
             cause="rows were written twice, or two messages came within the resolution of the clock",
             fix=f"leave the repeated rows out, in the mapping file: {clean}",
             mapping=clean,
@@ -124,8 +124,8 @@ def time_factor(view: View) -> tuple[float, list[Finding]]:
                 Finding(
                     code="time-unit",
                     severity=Severity.ERROR,
-                    evidence=f"samples are {period:.4g} s apart, {1.0 / period:.3g} Hz; in {unit} the rate is {rate:.4g} Hz, "
-                    "and the velocities are those of an arm",
+                    evidence=f"samples are {period:.4g} s apart, {1.0 / period:.3g} Hz; in {unit} the rate is "
+                    f"{rate:.4g} Hz, and the velocities are those of an arm",
                     cause=f"time stamps in {unit}, read as seconds",
                     fix=f"in the mapping file: {line}",
                     mapping=line,
@@ -151,14 +151,12 @@ def stamp_findings(view: View) -> Iterator[Finding]:
         return
     wrong = rough >= WRONG_STAMPS
     line = f"rate_hz = {len(steps) / (view.stamps[-1] - view.stamps[0]):.8g}" if wrong and not np.any(is_gap) else ""
-    cure = (
-        f"where the log is sampled evenly, in the mapping file: {line}" if line else "stamp with the controller's clock"
-    )
+    cure = f"where the log is sampled evenly, in the mapping file: {line}" if line else "stamp when values are measured"
     yield Finding(
         code="jitter",
         severity=Severity.WARNING if wrong else Severity.INFO,
-        evidence=f"time steps scatter by {100.0 * uneven:.2g} % of their median of {1e3 * period:.4g} ms (normal: below "
-        f"{100 * UNEVEN:.0f} %), from {1e3 * even.min():.4g} to {1e3 * even.max():.4g} ms"
+        evidence=f"time steps scatter by {100.0 * uneven:.2g} % of their median of {1e3 * period:.4g} ms "
+        f"(normal: below {100 * UNEVEN:.0f} %), from {1e3 * even.min():.4g} to {1e3 * even.max():.4g} ms"
         + (f"; positions are {rough:.2g} times smoother on an even grid than on these stamps" if wrong else ""),
         cause="stamps are taken when messages arrive, not when values are measured"
         if wrong

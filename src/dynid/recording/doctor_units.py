@@ -51,9 +51,8 @@ def slopes_of(view: View) -> Slopes | None:
     window = max(4 * view.half_window, 4)
     if dq is None or len(t) < MIN_WINDOWS * window:
         return None
-    area = np.concatenate(
-        [np.zeros((1, q.shape[1])), np.cumsum(0.5 * (dq[1:] + dq[:-1]) * np.diff(t)[:, None], axis=0)]
-    )
+    slices = 0.5 * (dq[1:] + dq[:-1]) * np.diff(t)[:, None]
+    area = np.concatenate([np.zeros((1, q.shape[1])), np.cumsum(slices, axis=0)])
     ends = np.arange(0, len(t), window)
     moved, told = np.diff(q[ends], axis=0), np.diff(area[ends], axis=0)
     spans = np.diff(t[ends])
@@ -63,11 +62,8 @@ def slopes_of(view: View) -> Slopes | None:
     # A window with a spike or a leap must not decide.
     moved, told = _without_spikes(moved), _without_spikes(told)
     power_q, power_dq = np.sqrt(np.mean(moved**2, axis=0)), np.sqrt(np.mean(told**2, axis=0))
-    sure = (
-        (power_q > 10.0 * view.q_noise)
-        & (power_dq > 10.0 * view.noise_of("dq") * np.sqrt(window) * view.period)
-        & view.moves
-    )
+    blur = view.noise_of("dq") * np.sqrt(window) * view.period
+    sure = (power_q > 10.0 * view.q_noise) & (power_dq > 10.0 * blur) & view.moves
     cross = told.T @ moved / len(moved)
     floor_q, floor_dq = np.maximum(power_q, 1e-300), np.maximum(power_dq, 1e-300)
     correlation = cross / np.outer(floor_dq, floor_q)
@@ -191,12 +187,12 @@ def velocity_findings(view: View, slopes: Slopes | None) -> Iterator[Finding]:
     # Only joints that move can be told apart.
     partners = np.flatnonzero(slopes.sure)
     rows, columns = linear_sum_assignment(-strength[np.ix_(partners, partners)])
-    for target, source in zip(partners[columns], partners[rows], strict=True):
-        best = strength[source, target]
-        if best > AGREES and 1.0 - own[target] ** 2 > 10.0 * (1.0 - best**2) + 0.01:
+    assigned = dict(zip(partners[columns].tolist(), partners[rows].tolist(), strict=True))
+    best = {target: strength[source, target] for target, source in assigned.items()}
+    astray = [target for target in assigned if 1.0 - own[target] ** 2 > 10.0 * (1.0 - best[target] ** 2) + 0.01]
+    if len(astray) > 1 and all(best[target] > AGREES for target in astray):
+        for target, source in assigned.items():
             place[target] = source
-    if len(set(place.tolist())) < n_dof:
-        place = np.arange(n_dof)
     if np.any(place != np.arange(n_dof)):
         yield _permuted(view, strength, place)
     correlation = slopes.correlation[place, np.arange(n_dof)]

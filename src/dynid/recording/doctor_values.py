@@ -121,7 +121,7 @@ def _frozen(
     ]
     if sum(stop - start for start, stop in stretches) > MIN_HELD * len(zero) and len(stretches) >= MANY:
         stretches = []
-    counted = zero & moving & ~others
+    counted = zero & moving & ~others & ~np.isin(values[1:], extremes)
     for start, stop in stretches:
         counted[start:stop] = False
     n_moving = max(int(np.sum(moving & ~others)), 1)
@@ -134,8 +134,8 @@ def _frozen(
             code="held",
             severity=Severity.WARNING,
             joint=view.names[j],
-            evidence=f"{signal} repeats the sample before in {100.0 * held:.3g} % of the moving samples: it changes about "
-            f"{1.0 / (times * view.period):.3g} times a second at {1.0 / view.period:.4g} samples a second",
+            evidence=f"{signal} repeats the sample before in {100.0 * held:.3g} % of the moving samples: it changes "
+            f"about {1.0 / (times * view.period):.3g} times a second at {1.0 / view.period:.4g} samples a second",
             cause=f"{signal} is measured at a lower rate than the log, and held in between",
             fix=f"log at the rate of the slowest signal, or a {signal} that is measured as often",
         )
@@ -150,8 +150,8 @@ def _frozen(
             code="frozen",
             severity=Severity.WARNING,
             joint=view.names[j],
-            evidence=f"{signal} stands still for {len(stretches)} stretches while the joint moves, {1e3 * total:.4g} ms in all, "
-            f"the longest {1e3 * seconds:.4g} ms ({longest[1] - longest[0] + 1} samples); {listed(places, 'samples ')}",
+            evidence=f"{signal} stands still for {len(stretches)} stretches while the joint moves, "
+            f"{1e3 * total:.4g} ms in all, the longest {1e3 * seconds:.4g} ms ({longest[1] - longest[0] + 1} samples); {listed(places, 'samples ')}",
             cause="a sensor or its bus stopped sending, and the last value was written on",
             fix=f"leave the stretch out, in the mapping file: {line}" if line else "log again",
             mapping=line,
@@ -312,8 +312,8 @@ def _jumps(view: View) -> Iterator[Finding]:
                 code="jump",
                 severity=Severity.WARNING,
                 joint=view.names[j],
-                evidence=f"q leaps {len(alone)} times, by up to {abs(q[worst + 1, j] - q[worst, j]):.3g} rad or m in one sample, "
-                f"{leap[worst] / usual:.2g} times the fastest motion; {listed(view.numbers(alone), 'after samples ')}",
+                evidence=f"q leaps {len(alone)} times, by up to {abs(q[worst + 1, j] - q[worst, j]):.3g} rad or m in one "
+                f"sample, {leap[worst] / usual:.2g} times the fastest motion; {listed(view.numbers(alone), 'after samples ')}",
                 cause="a spike of the encoder, a turn that was lost, or samples cut out without a gap in time",
                 fix="cut the log there (--from, --until), or leave these samples out of it",
             )
@@ -340,8 +340,8 @@ def _at_effort_limit(view: View) -> Iterator[Finding]:
                 code="saturation",
                 severity=Severity.ERROR if share > 0.1 else Severity.WARNING,
                 joint=joint.name,
-                evidence=f"tau is within {100.0 * (1.0 - AT_LIMIT):.2g} % of the effort limit of {limit:g} {UNIT['tau']} in "
-                f"{100.0 * share:.2g} % of the samples; it should hardly ever be",
+                evidence=f"tau is within {100.0 * (1.0 - AT_LIMIT):.2g} % of the effort limit of {limit:g} "
+                f"{UNIT['tau']} in {100.0 * share:.2g} % of the samples; it should hardly ever be",
                 cause="the drive is at its limit",
                 fix="move more gently, and log again: what the drive could not give biases the fit",
             )

@@ -22,7 +22,7 @@ STEMS_IN_LOG = {"q": "q", "dq": "dq", "tau": "tau", "current": "i"}
 
 @dataclass(frozen=True, eq=False)
 class RawLog:
-    """Joint measurements as a file has them, in SI units at the joint as far as its units are known; nothing is checked."""
+    """Joint measurements as a file has them, in SI units as far as its units are known; nothing is checked."""
 
     joint_names: tuple[str, ...]
     """The joints of the columns, in the robot's order."""
