@@ -24,6 +24,11 @@ MODULES = (
     "commanded",
     "closed_loop",
     "synthetic",
+    "doctor_rows",
+    "doctor_fit",
+    "doctor_explain",
+    "doctor_extra",
+    "doctor_gravity",
 )
 """The order of this folder: a module imports only those before it."""
 

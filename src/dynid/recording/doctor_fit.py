@@ -11,7 +11,7 @@ from dynid.arrays import Array, Float
 from dynid.dynamics.motion import Motion
 from dynid.recording.doctor_rows import Arm, Rows
 
-__all__ = ["Fit", "Own", "columns_of", "fit", "own_fits"]
+__all__ = ["FLOOR", "Fit", "Own", "columns_of", "fit", "joint_ratio", "own_fits", "relative_scales"]
 
 RIDGE = 1e-5
 """Weight of the pull towards zero, relative to the length of a column: directions no torque shows stay finite."""
@@ -87,10 +87,6 @@ class Fit:
 
     sigma: Float[Array, " n_dof"]
     """Noise of each joint's own fit, N·m or N."""
-    power: Float[Array, " n_dof"]
-    """Sum of squares of each joint's torque over its noise, dimensionless."""
-    explained: Float[Array, "n_dof n_params"]
-    """For every joint: what its torque contributes to the coefficients of the orthonormal basis."""
     degrees: int
     """Rows less parameters."""
     ratio: float
@@ -103,16 +99,6 @@ class Fit:
     """N·m or N."""
     spread: Float[Array, "n_params n_params"]
     """Inverse of the triangular factor: β has the covariance spread spreadᵀ for unit noise."""
-
-    def cost(self) -> float:
-        """Mean logarithm of the residual variance: what decides between explanations of a log."""
-        return float(np.mean(2.0 * np.log(self.sigma)) + 2.0 * np.log(self.ratio))
-
-    def mismatch(self, scale: Float[Array, " n_dof"]) -> float:
-        """RMS residual over noise if every joint's torque were multiplied by `scale` (dimensionless)."""
-        explained = scale @ self.explained
-        rest = float(scale**2 @ self.power - explained @ explained)
-        return float(np.sqrt(max(rest, 0.0) / self.degrees))
 
 
 def fit(
@@ -156,5 +142,130 @@ def fit(
     degrees = max(10, tau.size - n_params)
     ratio = float(np.sqrt(np.sum((residual / sigma) ** 2) / degrees))
     spread = solve_triangular(R, np.eye(n_params)) / length[:, None]
-    power = np.sum(tau**2, axis=0) / sigma**2
-    return Fit(sigma, power, c.T, degrees, max(ratio, 1e-3), relative, beta, residual, spread)
+    return Fit(sigma, degrees, max(ratio, 1e-3), relative, beta, residual, spread)
+
+
+AGREED = 1.6
+"""RMS residual of all joints over what they have on their own, below which they agree."""
+OFF = 1.6
+"""Factor on a torque below which it is not a matter of units."""
+
+
+def joint_ratio(
+    fits: list[Own],
+    tau: Float[Array, "n_rows n_dof"],
+    visible: list[Array],
+    n_base: int,
+    scale: Float[Array, " n_dof"],
+) -> float:
+    """RMS residual over noise if the torque of every joint were multiplied by `scale` (dimensionless)."""
+    return _jointly(fits, tau, visible, n_base, scale)[0]
+
+
+def _jointly(
+    fits: list[Own],
+    tau: Float[Array, "n_rows n_dof"],
+    visible: list[Array],
+    n_base: int,
+    scale: Float[Array, " n_dof"],
+) -> tuple[float, Float[Array, "n_dof n_dof"]]:
+    """The ratio, and the squares of the residual as a form in further factors on the torques.
+
+    Each joint's friction is its own, so only what its own columns cannot explain has to agree with the others.
+    """
+    n_dof, n_rows = len(fits), len(tau)
+    rms = np.sqrt(np.mean(tau**2, axis=0))
+    blocks, right, left = [], [], np.zeros(n_dof)
+    for j, f in enumerate(fits):
+        sigma = max(np.sqrt(max(f.left[j, j], 0.0) / f.degrees()), FLOOR * rms[j], 1e-300)
+        # R with the friction columns first would have them eliminated; a second small QR does that.
+        order = np.r_[f.n_rigid : f.R.shape[1], 0 : f.n_rigid]
+        n_own = f.R.shape[1] - f.n_rigid
+        Q, R = qr((f.R * f.scale)[:, order], mode="economic", check_finite=False)
+        c = Q.T @ (f.basis.T @ tau[:, j])
+        block = np.zeros((f.n_rigid, n_base))
+        block[:, visible[j]] = R[n_own:, n_own:] / (sigma * abs(scale[j]))
+        target = np.zeros((f.n_rigid, n_dof))
+        target[:, j] = np.sign(scale[j]) * c[n_own:] / sigma
+        blocks.append(block)
+        right.append(target)
+        left[j] = f.left[j, j] / sigma**2
+    W, T = np.vstack(blocks), np.vstack(right)
+    length = np.linalg.norm(W, axis=0)
+    length[length == 0.0] = 1.0
+    Q, _ = qr(np.vstack([W / length, RIDGE * np.eye(n_base)]), mode="economic", check_finite=False)
+    Q = Q[: len(W)]
+    rest = T - Q @ (Q.T @ T)
+    form = rest.T @ rest + np.diag(left)
+    degrees = max(10, n_rows * n_dof - n_base - sum(f.R.shape[1] - f.n_rigid for f in fits))
+    return float(np.sqrt(np.sum(form) / degrees)), form / degrees * n_dof
+
+
+def relative_scales(
+    fits: list[Own],
+    tau: Float[Array, "n_rows n_dof"],
+    visible: list[Array],
+    n_base: int,
+    expected: Float[Array, " n_dof"],
+    sign: Float[Array, " n_dof"],
+) -> tuple[Float[Array, " n_dof"], float]:
+    """Factors on the torques (dimensionless) that make the joints agree, as few as do it, and the ratio they reach."""
+    n_dof = len(fits)
+    ones = np.ones(n_dof)
+    plain = joint_ratio(fits, tau, visible, n_base, ones)
+    by_sign = np.where(sign < 0.0, -1.0, 1.0)
+    if plain < AGREED and np.all(by_sign > 0.0):
+        return ones, plain
+    rms = np.maximum(np.sqrt(np.mean(tau**2, axis=0)), 1e-300)
+    starts = [ones, by_sign, np.maximum(expected, 1e-9 * np.max(expected)) / rms * by_sign]
+    best, reached = ones, plain
+    for start in starts:
+        scale = np.array(start)
+        for _ in range(4):
+            ratio, form = _jointly(fits, tau, visible, n_base, scale)
+            if ratio < reached / 1.05 or (ratio < 1.05 * reached and np.sum(scale * sign < 0) < np.sum(best * sign < 0)):
+                best, reached = scale, ratio
+            if ratio < 0.5 * AGREED:
+                break
+            factor = np.linalg.eigh(form)[1][:, 0]
+            factor = factor / factor[np.argmax(np.abs(factor))]
+            if np.min(np.abs(factor)) < 1e-3:
+                break
+            scale = scale * factor
+    return _fewest(fits, tau, visible, n_base, best, sign)
+
+
+def _fewest(
+    fits: list[Own],
+    tau: Float[Array, "n_rows n_dof"],
+    visible: list[Array],
+    n_base: int,
+    scale: Float[Array, " n_dof"],
+    sign: Float[Array, " n_dof"],
+) -> tuple[Float[Array, " n_dof"], float]:
+    """The same factors relative to what most joints agree on, and one wherever that is as good."""
+    size = np.log(np.abs(scale))
+    crowd = np.sum(np.abs(size[:, None] - size[None, :]) < np.log(1.35), axis=0)
+    together = np.abs(size - size[np.argmax(crowd)]) < np.log(1.35)
+    level = float(np.exp(np.median(size[together])))
+    agreeing = np.sum(np.sign(scale) * sign)
+    turned = -1.0 if agreeing < 0.0 or (agreeing == 0.0 and np.sum(np.sign(scale)) < 0.0) else 1.0
+    scale = scale / level * turned
+    exact = joint_ratio(fits, tau, visible, n_base, scale)
+    near = np.abs(np.log(np.abs(scale))) < np.log(OFF)
+    snapped = np.where(near, np.sign(scale), scale)
+    reached = joint_ratio(fits, tau, visible, n_base, snapped)
+    if reached > max(1.1 * exact, AGREED):
+        return scale, exact
+    scale = snapped
+    for j in np.argsort(-np.abs(np.log(np.abs(scale)))):
+        for other in (1.0, -1.0) if sign[j] == 0.0 else (sign[j],):
+            if scale[j] == other:
+                break
+            tried = np.array(scale)
+            tried[j] = other
+            ratio = joint_ratio(fits, tau, visible, n_base, tried)
+            if ratio < max(1.1 * reached, 1.0):
+                scale, reached = tried, min(ratio, reached)
+                break
+    return scale, joint_ratio(fits, tau, visible, n_base, scale)
