@@ -29,6 +29,8 @@ MODULES = (
     "doctor_explain",
     "doctor_extra",
     "doctor_gravity",
+    "doctor_search",
+    "doctor_time",
 )
 """The order of this folder: a module imports only those before it."""
 
