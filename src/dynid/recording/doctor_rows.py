@@ -20,8 +20,6 @@ MAX_ROWS = 900
 """Instants kept of a log, however long it is."""
 SLOW = (0.02, 0.1)
 """Speeds over which dry friction may turn round, relative to the largest speed of the joint."""
-CLIMB = 3.0
-"""Rows within this share of the low-pass's period after a reversal are at a reversal."""
 AGREES = (0.7, 1.4)
 """Logged over differentiated velocity, relative: outside this range the logged one is not used."""
 
@@ -76,7 +74,7 @@ class Rows:
     tau: Float[Array, "n_rows n_dof"]
     """N·m or N."""
     friction: Float[Array, "n_rows n_dof n_shapes"]
-    """Columns of each joint's friction that turn round with its velocity (dimensionless): odd in dq."""
+    """Columns of each joint's friction, odd in its velocity (SI)."""
     t_fine: Float[Array, " n_fine"]
     """Times of `tau_fine`, s."""
     tau_fine: Float[Array, "n_fine n_dof"]
@@ -188,7 +186,9 @@ def _parts(samples: Samples, every: int) -> list[tuple[Array, ...]]:
             continue
         at = lost + every * np.arange(n_rows)
         dq = motion.dq[at]
-        friction = np.stack([dq, dq * np.abs(dq), *thinned], axis=2)
+        # Dry friction of real gears turns round late: to first order its time derivative beside it.
+        late = np.gradient(thinned[0], every / low_pass.rate_hz, axis=0) if n_rows > 1 else np.zeros_like(dq)
+        friction = np.stack([dq, dq * np.abs(dq), *thinned, late], axis=2)
         tau = low_pass.thinned(segment.tau, every)
         parts.append(
             (motion.t[at], motion.q[at], dq, motion.ddq[at], tau, friction)

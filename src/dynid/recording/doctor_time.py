@@ -24,6 +24,8 @@ USUAL = 0.97
 """Quantile of the residuals elsewhere that stands for what is usual."""
 STEPS = 14
 """Instants tried for a change of load."""
+SCREEN = 0.1
+"""Part of the residual that loads which differ between parts of the log must explain before a change is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,29 +99,7 @@ class Burst:
 def burst_of(arm: Arm, judged: Judged, fit: Fit) -> Burst | None:
     """The stretch that stands out most; None where none does."""
     rows = judged.rows
-    first = _loudest(rows.t, fit.residual, rows.period)
-    if first is None:
-        return None
-    # The fit bent towards the burst: without its rows it stands out as it is.
-    keep = (rows.t < first.start - 0.2) | (rows.t > first.stop + 0.2)
-    residual = _without(arm, judged, fit, keep)
-    found = _loudest(rows.t, residual, rows.period)
-    return first if found is None or found.times < first.times else found
-
-
-def _without(arm: Arm, judged: Judged, fit: Fit, keep: Bool[Array, " n_rows"]) -> Float[Array, "n_rows n_dof"]:
-    """Residual of every row (N·m or N), joint by joint, of a fit to the rows kept."""
-    residual = np.empty_like(fit.residual)
-    for j, own in enumerate(judged.fits):
-        Q = own.basis
-        out = Q[~keep]
-        tau = judged.rows.tau[:, j]
-        c = Q[keep].T @ tau[keep]
-        # (QᵀQ without the rows)⁻¹ by the small matrix of the rows left out.
-        small = np.eye(len(out)) * (1.0 + 1e-6) - out @ out.T
-        c = c + out.T @ np.linalg.solve(small, out @ c)
-        residual[:, j] = tau - Q @ c
-    return residual
+    return _loudest(rows.t, fit.residual, rows.period)
 
 
 def _loudest(t: Float[Array, " n_rows"], residual: Float[Array, "n_rows n_dof"], period: float) -> Burst | None:
@@ -174,10 +154,14 @@ class LoadStep:
     effect: Effect
 
 
-def load_step_of(arm: Arm, judged: Judged, fit: Fit, keep: Bool[Array, " n_rows"]) -> LoadStep:
-    """The change of load at the tip that explains most of the residual."""
+def load_step_of(arm: Arm, judged: Judged, fit: Fit, keep: Bool[Array, " n_rows"]) -> LoadStep | None:
+    """The change of load at the tip that explains most of the residual; None where no change explains much."""
     rows = judged.rows
     columns = tip_columns(arm, judged)
+    thirds = [np.where(rows.t > np.quantile(rows.t, share), 1.0, 0.0)[:, None, None] for share in (0.3, 0.5, 0.7)]
+    screen = effect_of(arm, judged, fit, np.concatenate([columns * after for after in thirds], axis=2), keep)
+    if screen.share < SCREEN:
+        return None
     best: tuple[float, Effect] | None = None
     shares = np.linspace(0.12, 0.88, STEPS)
     for _ in range(2):
