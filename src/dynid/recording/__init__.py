@@ -31,6 +31,9 @@ MODULES = (
     "doctor_gravity",
     "doctor_search",
     "doctor_time",
+    "doctor_nominal",
+    "doctor_words",
+    "doctor_model",
 )
 """The order of this folder: a module imports only those before it."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array, Bool, Float
 from dynid.recording.doctor_explain import Judged
-from dynid.recording.doctor_extra import BLOCKS, Effect, effect_of
+from dynid.recording.doctor_extra import Effect, effect_of
 from dynid.recording.doctor_fit import FLOOR, Fit
 from dynid.recording.doctor_rows import Arm
 
@@ -22,6 +22,8 @@ AROUND = 1.0
 """Time in s on either side of a contact that is left out of what it is compared with."""
 USUAL = 0.97
 """Quantile of the residuals elsewhere that stands for what is usual."""
+CANDIDATES = 3
+"""Stretches of each length that are looked at closely."""
 STEPS = 14
 """Instants tried for a change of load."""
 SCREEN = 0.1
@@ -97,39 +99,71 @@ class Burst:
 
 
 def burst_of(arm: Arm, judged: Judged, fit: Fit) -> Burst | None:
-    """The stretch that stands out most; None where none does."""
+    """The stretch whose torque the rest of the log predicts worst, against what is usual; None in a very short log."""
     rows = judged.rows
-    return _loudest(rows.t, fit.residual, rows.period)
-
-
-def _loudest(t: Float[Array, " n_rows"], residual: Float[Array, "n_rows n_dof"], period: float) -> Burst | None:
+    left = fit.residual / fit.sigma
     best: Burst | None = None
     for window in WINDOWS:
-        width = max(1, round(window / period))
-        if width * 6 > len(t):
+        width = max(1, round(window / rows.period))
+        if width * 8 > rows.n_rows:
             continue
-        kernel = np.ones(width) / width
-        mean = np.column_stack([np.convolve(column, kernel, mode="same") for column in residual.T])
-        size = np.abs(mean)
-        usual = np.maximum(np.quantile(size, USUAL, axis=0), 1e-300)
-        k, joint = np.unravel_index(int(np.argmax(size / usual)), size.shape)
-        far = np.abs(t - t[k]) > AROUND + window
-        if np.count_nonzero(far) < len(t) // 3:
-            continue
-        usual = np.maximum(np.quantile(size[far], USUAL, axis=0), 1e-300)
-        times = size / usual
-        here = np.abs(t - t[k]) <= AROUND + window
-        loud = here & (times[:, joint] > 0.5 * times[k, joint])
-        edges = np.flatnonzero(loud)
-        start, stop = float(t[edges[0]]), float(t[edges[-1]])
-        joints = tuple(int(j) for j in np.flatnonzero(np.max(times[here], axis=0) > 2.0))
-        keep = (t < start - 0.3) | (t > stop + 0.3)
-        strength = float(times[k, joint]) * np.sqrt(width / max(1, round(WINDOWS[0] / period)))
-        # A longer window averages more: its bursts must stand out as clearly.
-        found = Burst(start, stop, mean[k], float(times[k, joint]), joints, keep)
-        if best is None or found.times > best.times or (found.times > 0.9 * best.times and strength > best.times):
-            best = found
+        mean = _running_mean(left, width)
+        usual = np.maximum(np.quantile(np.abs(mean), USUAL, axis=0), 1e-12)
+        loud = np.max(np.abs(mean) / usual, axis=1)
+        for _ in range(CANDIDATES):
+            k = int(np.argmax(loud))
+            if loud[k] <= 0.0:
+                break
+            near = np.abs(rows.t - rows.t[k]) <= AROUND + window
+            loud[near] = 0.0
+            found = _left_out(arm, judged, fit, k, width, mean, near)
+            if best is None or found.times > best.times:
+                best = found
     return best
+
+
+def _running_mean(values: Float[Array, "n_rows n_dof"], width: int) -> Float[Array, "n_rows n_dof"]:
+    kernel = np.ones(width) / width
+    return np.column_stack([np.convolve(column, kernel, mode="same") for column in values.T])
+
+
+def _left_out(
+    arm: Arm,
+    judged: Judged,
+    fit: Fit,
+    k: int,
+    width: int,
+    mean: Float[Array, "n_rows n_dof"],
+    near: Bool[Array, " n_rows"],
+) -> Burst:
+    """A stretch around row k as the rest of the log predicts it.
+
+    The fit bends towards a burst. With the block H of the hat matrix, the residual that a fit without these rows would
+    leave is (1 − H)⁻¹ r, and its covariance under white noise σ² (1 − H)⁻¹.
+    """
+    t, n_dof = judged.rows.t, arm.n_dof
+    first = max(0, k - width // 2 - 1)
+    rows = np.arange(first, min(len(t), k + (width + 1) // 2 + 1))
+    n_own, n_base = judged.own[0].shape[1], arm.base.n_base
+    W = np.zeros((n_dof, len(rows), len(fit.beta)))
+    for j in range(n_dof):
+        W[j][:, arm.visible(j)] = judged.rigid[j][rows] / fit.sigma[j]
+        own = n_base + j * n_own
+        W[j][:, own : own + n_own] = judged.own[j][rows] / fit.sigma[j]
+    A = W.reshape(-1, len(fit.beta)) @ fit.spread
+    C = np.linalg.inv(np.eye(len(A)) * (1.0 + 1e-3) - A @ A.T)
+    left = (fit.residual[rows] / fit.sigma).T.ravel()
+    outside = (C @ left).reshape(n_dof, len(rows))
+    usual = np.maximum(np.quantile(np.abs(mean[~near]), USUAL, axis=0), 1e-12) * np.sqrt(width)
+    blocks = np.array([C[j * len(rows) : (j + 1) * len(rows)][:, j * len(rows) : (j + 1) * len(rows)].sum() for j in range(n_dof)])
+    times = np.abs(outside.sum(axis=1)) / np.sqrt(np.maximum(blocks, len(rows))) / usual
+    joint = int(np.argmax(times))
+    peak = outside.mean(axis=1) * fit.sigma
+    loud = near & (np.abs(mean[:, joint]) > 0.4 * np.abs(mean[k, joint]))
+    start, stop = float(t[loud].min(initial=t[k])), float(t[loud].max(initial=t[k]))
+    joints = tuple(int(j) for j in np.flatnonzero(times > 0.3 * times[joint]))
+    keep = (t < min(start, t[rows[0]]) - 0.2) | (t > max(stop, t[rows[-1]]) + 0.2)
+    return Burst(start, stop, peak, float(times[joint]), joints, keep)
 
 
 def tip_columns(arm: Arm, judged: Judged, n_numbers: int = 4) -> Float[Array, "n_rows n_dof n_columns"]:
