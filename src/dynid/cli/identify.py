@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json as json_format
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from dynid.cli.console import emit_json, note, say, table, warn
+from dynid.chain import Robot
+from dynid.cli.console import complain, emit_json, note, say, table, warn
+from dynid.cli.doctor import findings_json, has_errors, show_findings
 from dynid.cli.fit_options import FitOptions
 from dynid.cli.options import JsonFlag, RobotOptions
 from dynid.cli.pipeline import LogOptions, error_json, links_json, parameters_json, provenance
@@ -19,7 +21,8 @@ from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_
 from dynid.disk import write_whole
 from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
 from dynid.errors import DynidError, RecordingError
-from dynid.recording import Recording, Samples
+from dynid.recording import Finding, Recording, Samples, Severity, examine
+from dynid.recording.doctor_overlap import overlap_findings
 from dynid.regression import (
     OLS,
     Estimate,
@@ -73,7 +76,7 @@ def identify(
     raw
         Compare with the unfiltered torque.
     force
-        Go on although the fit is not good enough.
+        Go on although the doctor found errors, or the fit is not good enough.
     seed
         Of the starts of the retrieval estimator; the others draw no random numbers.
     """
@@ -82,6 +85,11 @@ def identify(
         raise RecordingError("no log given; dynid identify ROBOT LOG --out DIR")
     loaded = options.load(robot)
     model = fit.torque_model(loaded)
+    with progress("looking at the logs"):
+        findings = _examined(loaded, logs, validate_on, log, fit)
+    if has_errors(findings) and not force:
+        return _refused(findings, json)
+    show_findings([finding for finding in findings if finding.severity is not Severity.INFO], stderr=True)
     with progress("base parameters") as step:
         base = base_parameters(model)
         step("reading and compressing the logs")
@@ -104,7 +112,8 @@ def identify(
                 "identify",
                 _inputs(robot, logs, fit),
                 {"seed": seed, "fit": _texts(fit), "log": _texts(log), "robot": _texts(options)},
-            ),
+            )
+            | {"findings": findings_json(findings)},
             choice,
         )
         train = validate(model, result.parameters, samples, raw=raw)
@@ -112,12 +121,43 @@ def identify(
         step("writing")
         content = _content(result, estimate, train, held_out)
         files = _write(out, result, estimate, samples, train, held_out, regression, content)
-    content["files"] = files
+    content |= {"findings": findings_json(findings), "files": files}
     if json:
         emit_json(content)
     else:
         _show(result, estimate, samples, train, held_out, files)
     return _verdict(estimate, regression, result, force)
+
+
+def _examined(
+    robot: Robot, logs: tuple[Path, ...], validate_on: tuple[Path, ...], log: LogOptions, fit: FitOptions
+) -> list[Finding]:
+    """What the doctor finds in the logs of the fit, and whether logs hold the same samples."""
+    friction = "viscous+coulomb+offset" if needs_search(fit.friction) else fit.friction
+    findings: list[Finding] = []
+    seen: list[Recording] = []
+    for path in logs:
+        raw = log.raw(path, robot)
+        found = examine(robot, raw, friction=friction)
+        good = raw.good_rows()
+        found = (*found, *overlap_findings(good, seen, severity=Severity.WARNING))
+        seen.append(good)
+        findings += [replace(f, evidence=f"{path}: {f.evidence}") if len(logs) > 1 else f for f in found]
+    for path in validate_on:
+        findings += overlap_findings(log.whole().raw(path, robot).good_rows(), seen)
+    return findings
+
+
+def _refused(findings: list[Finding], json: bool) -> int:
+    if json:
+        emit_json({"status": "refused", "findings": findings_json(findings), "files": {}})
+    else:
+        show_findings(findings, stderr=True)
+    complain(
+        "the doctor found errors in the logs, and nothing was written",
+        hint="repair what it names (dynid doctor ROBOT LOG --write-map map.toml), or go on with --force",
+    )
+    return 1
 
 
 def _texts(options: FitOptions | LogOptions | RobotOptions) -> dict[str, object]:

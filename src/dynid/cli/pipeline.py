@@ -16,7 +16,17 @@ from dynid import __version__
 from dynid.chain import InertialParameters, Robot, consistency
 from dynid.dynamics import BaseParameters, Drives, TorqueModel
 from dynid.errors import RecordingError
-from dynid.recording import ColumnMap, Conditioning, Plan, Recording, read_column_map, read_recording, stream_recording
+from dynid.recording import (
+    ColumnMap,
+    Conditioning,
+    Plan,
+    RawLog,
+    Recording,
+    read_column_map,
+    read_raw,
+    read_recording,
+    stream_recording,
+)
 from dynid.regression import Estimate, FitError
 from dynid.writers import IdentifiedModel
 
@@ -31,6 +41,8 @@ __all__ = [
 
 STREAMED_BYTES = 512 * 2**20
 """Log files larger than this are streamed, never held as a whole."""
+LOOKED_AT = 100_000
+"""Samples of such a file that the doctor looks at."""
 
 
 @Parameter(name="*")
@@ -63,6 +75,23 @@ class LogOptions:
             ):
                 continue
             yield with_gains(piece.part(self.from_, self.until), self._gains(robot), robot)
+
+    def raw(self, path: Path, robot: Robot) -> RawLog:
+        """The asked part of a log for the doctor, with torques (N·m or N) where gains are given; at most its start."""
+        most = LOOKED_AT if self.is_long(path) else None
+        found = read_raw(path, robot.joint_names, columns=self.map(), most_samples=most, t_from=self.from_)
+        found = found.part(self.from_, self.until)
+        gains = self._gains(robot)
+        if gains is None:
+            return found
+        if found.current is None or found.tau is not None:
+            with_gains(found.good_rows(), gains, robot)
+        drives = Drives(np.array(gains, dtype=float), transmission=robot.transmission)
+        return replace(found, tau=None if found.current is None else drives.joint_torque(found.current))
+
+    def whole(self) -> LogOptions:
+        """The same for another log: names, units and gains, but not the part of it."""
+        return replace(self, from_=None, until=None)
 
     def is_long(self, path: Path) -> bool:
         """Whether a file is streamed rather than read."""

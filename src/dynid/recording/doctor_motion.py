@@ -86,7 +86,7 @@ def _one_way(view: View) -> Iterator[Finding]:
                 code="one-way",
                 severity=Severity.WARNING,
                 joint=view.names[j],
-                evidence=f"it moves in one direction for {100.0 * (1.0 - rarer):.3g} % of its moving time; half is best",
+                evidence=f"it moves one way for {100.0 * (1.0 - rarer):.3g} % of its moving time; half is best",
                 cause="the motion never reverses this joint",
                 fix="log a motion that goes both ways: Coulomb friction and offset cannot be told apart",
             )

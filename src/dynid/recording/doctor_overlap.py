@@ -53,15 +53,17 @@ def _moving(values: Float[Array, "n_samples n_columns"]) -> np.ndarray:
     return np.flatnonzero(change > max(MOVING, 10.0 * SAME)) + span
 
 
-def overlap_findings(log: Recording, others: Sequence[Recording]) -> Iterator[Finding]:
-    """One finding for each other log that shares samples with this one."""
+def overlap_findings(
+    log: Recording, others: Sequence[Recording], *, severity: Severity = Severity.ERROR
+) -> Iterator[Finding]:
+    """One finding for each other log that shares samples with this one, of this severity where they share most."""
     for other in others:
         share = overlap(log, other)
         if share <= REPORTED:
             continue
         yield Finding(
             code="same-log",
-            severity=Severity.ERROR if share > 0.5 else Severity.WARNING,
+            severity=severity if share > 0.5 else Severity.WARNING,
             evidence=f"{100.0 * share:.3g} % of the moving samples of the shorter log are in both {log.source} and "
             f"{other.source}; none should be",
             cause="the same log, cut, re-saved or shifted in time: predicting what was fitted proves nothing",

@@ -29,8 +29,18 @@ MEANINGLESS = (
     "degrees",
     "position-unit",
     "no-motion",
+    "short",
 )
-"""Findings after which positions or times say nothing about the torque."""
+"""Errors after which positions or times say nothing about the torque."""
+WRONG_VELOCITY = (
+    "flipped-velocity",
+    "foreign-velocity",
+    "motor-velocity",
+    "permuted-velocity",
+    "velocity-scale",
+    "velocity-unit",
+)
+"""Findings after which the velocities of the log are not used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +49,13 @@ class Diagnosis:
 
     findings: tuple[Finding, ...]
     log: Recording | None
-    """The rows that a recording can hold, in the units of the log; None where there are none."""
+    """The rows that a recording can hold, without velocities that are wrong; None where there are none."""
 
     @property
-    def sound(self) -> bool:
-        """Whether positions and times can be compared with a torque."""
-        return self.log is not None and not any(finding.code in MEANINGLESS for finding in self.findings)
+    def blocking(self) -> tuple[str, ...]:
+        """Codes of the errors that leave nothing to compare a torque with."""
+        errors = {finding.code for finding in self.findings if finding.severity is Severity.ERROR}
+        return tuple(code for code in MEANINGLESS if code in errors)
 
 
 def signal_findings(robot: Robot, raw: RawLog) -> Diagnosis:
@@ -70,6 +81,8 @@ def signal_findings(robot: Robot, raw: RawLog) -> Diagnosis:
         return Diagnosis(tuple(found), log)
     coarse = any(finding.code == "coarse-stamps" for finding in found)
     found += [] if coarse else _on_even_rows(View(robot, log, raw))
+    if any(finding.code in WRONG_VELOCITY for finding in found):
+        log = replace(log, dq=None)
     return Diagnosis(tuple(_once(found)), log)
 
 

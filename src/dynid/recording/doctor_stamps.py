@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.recording.doctor_view import MAD_TO_STD, View, listed, noise, runs
-from dynid.recording.findings import Finding, Severity
+from dynid.recording.findings import MAP, Finding, Severity
 from dynid.recording.raw import RawLog
 
 __all__ = ["row_findings", "stamp_findings", "time_factor"]
@@ -52,8 +52,7 @@ def row_findings(raw: RawLog) -> Iterator[Finding]:
                 cause="the logger wrote nan, inf or an empty cell where a message was missing or a division failed",
                 fix=f"log {name} again, or leave the column out: most of its values are missing"
                 if everywhere
-                else f"leave these rows out, in the mapping file: {clean}",
-                mapping="" if everywhere else clean,
+                else f"leave these rows out; {MAP}\n{clean}",
             )
     t = raw.t[np.isfinite(raw.t)]
     numbers = places[np.isfinite(raw.t)]
@@ -64,14 +63,13 @@ def row_findings(raw: RawLog) -> Iterator[Finding]:
     if len(repeated) > len(steps) // 3:
         span = float(t.max() - t.min())
         rate = (len(t) - 1) / span if span > 0.0 else 0.0
-        line = f"rate_hz = {rate:.6g}" if rate else "rate_hz = 1000.0"
+        line = f"rate_hz = {rate:.8g}"
         yield Finding(
             code="coarse-stamps",
             severity=Severity.ERROR,
             evidence=f"{len(repeated)} of {len(steps)} time steps are zero; every sample needs its own time",
             cause="stamps were rounded to less than the period of the log, or written as float32",
-            fix=f"where the log is sampled evenly, give its rate in the mapping file: {line}",
-            mapping=line if rate else "",
+            fix=f"where the log is sampled evenly, {MAP}\n{line}" if rate else "write stamps with more digits",
         )
         return
     if len(repeated):
@@ -81,8 +79,7 @@ def row_findings(raw: RawLog) -> Iterator[Finding]:
             evidence=f"{len(repeated)} stamps are those of the row before, "
             f"{listed(numbers[repeated + 1], 'samples ')}; none should be",
             cause="rows were written twice, or two messages came within the resolution of the clock",
-            fix=f"leave the repeated rows out, in the mapping file: {clean}",
-            mapping=clean,
+            fix=f"leave the repeated rows out; {MAP}\n{clean}",
         )
     if len(backward):
         worst = float(-steps.min())
@@ -92,8 +89,7 @@ def row_findings(raw: RawLog) -> Iterator[Finding]:
             evidence=f"time runs backwards {len(backward)} times, by up to {worst:.3g} s, "
             f"{listed(numbers[backward + 1], 'at samples ')}; it never should",
             cause="rows out of order, several logs joined, or a clock that was set while logging",
-            fix=f"sort the rows by time, or leave the late ones out, in the mapping file: {clean}",
-            mapping=clean,
+            fix=f"sort the rows by time, or leave the late ones out; {MAP}\n{clean}",
         )
 
 
@@ -127,8 +123,7 @@ def time_factor(view: View) -> tuple[float, list[Finding]]:
                     evidence=f"samples are {period:.4g} s apart, {1.0 / period:.3g} Hz; in {unit} the rate is "
                     f"{rate:.4g} Hz, and the velocities are those of an arm",
                     cause=f"time stamps in {unit}, read as seconds",
-                    fix=f"in the mapping file: {line}",
-                    mapping=line,
+                    fix=f"{MAP}\n{line}",
                 )
             ]
     return 1.0, []
@@ -151,7 +146,7 @@ def stamp_findings(view: View) -> Iterator[Finding]:
         return
     wrong = rough >= WRONG_STAMPS
     line = f"rate_hz = {len(steps) / (view.stamps[-1] - view.stamps[0]):.8g}" if wrong and not np.any(is_gap) else ""
-    cure = f"where the log is sampled evenly, in the mapping file: {line}" if line else "stamp when values are measured"
+    cure = f"where the log is sampled evenly, {MAP}\n{line}" if line else "stamp when values are measured"
     yield Finding(
         code="jitter",
         severity=Severity.WARNING if wrong else Severity.INFO,
@@ -162,7 +157,6 @@ def stamp_findings(view: View) -> Iterator[Finding]:
         if wrong
         else "the samples are taken at uneven times; positions agree with the stamps",
         fix=cure if wrong else "nothing: samples are interpolated to even times",
-        mapping=line,
     )
 
 

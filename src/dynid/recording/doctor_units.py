@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from dynid.arrays import Array, Bool, Float, Int
 from dynid.recording.doctor_stamps import speed_limits
 from dynid.recording.doctor_view import View, key
-from dynid.recording.findings import Finding, Severity
+from dynid.recording.findings import MAP, Finding, Severity
 from dynid.recording.mapping import UNITS
 
 __all__ = ["Slopes", "position_unit_findings", "slopes_of", "velocity_findings"]
@@ -171,8 +171,7 @@ def _position_finding(
         joint=names[0] if len(names) == 1 else None,
         evidence=f"{view.names[first]}: {evidence[first]}; in {unit} it fits",
         cause=f"positions{which} are in {unit}, read as {'rad' if revolute[first] else 'm'}",
-        fix="in the mapping file: " + "; ".join(lines),
-        mapping="\n".join(lines),
+        fix="\n".join([MAP, *lines]),
     )
 
 
@@ -207,8 +206,7 @@ def velocity_findings(view: View, slopes: Slopes | None) -> Iterator[Finding]:
             joint=view.names[j],
             evidence=f"dq and the slope of q have a correlation of {correlation[j]:.3f}; it should be near 1",
             cause="the velocity is counted the other way round than the position",
-            fix=f"in the mapping file: {line}",
-            mapping=line,
+            fix=f"{MAP}\n{line}",
         )
     yield from _velocity_units(view, np.abs(ratio), good)
     lost = [j for j in np.flatnonzero(slopes.sure & ~good) if place[j] == j and own[j] < 0.5]
@@ -235,8 +233,7 @@ def _permuted(view: View, strength: Float[Array, "n_dof n_dof"], place: Int[Arra
         joint=view.names[moved[0]] if len(moved) == 1 else None,
         evidence=f"{pairs} (correlation at least {weakest:.3f}, with its own joint at most {own:.2f})",
         cause="the columns of dq are in another order than those of q (or q in another than dq)",
-        fix="in the mapping file: " + "; ".join(lines) + " — where q is in the wrong order, swap columns.q instead",
-        mapping="\n".join(lines),
+        fix="\n".join([f"where q is in the right order, {MAP}", *lines]),
     )
 
 
@@ -264,8 +261,7 @@ def _velocity_units(view: View, ratio: Float[Array, " n_dof"], good: Bool[Array,
             evidence=f"dq is {told:.4g} times the slope of q (it should be once); {unit} gives "
             f"{1.0 / UNITS['dq'][unit]:.4g} times",
             cause=f"velocities{'' if every else ' of ' + ', '.join(names)} in {unit}",
-            fix="in the mapping file: " + "; ".join(lines),
-            mapping="\n".join(lines),
+            fix="\n".join([MAP, *lines]),
         )
     geared = [j for j in wrong if j not in unit_of and GEARS[0] <= ratio[j] <= GEARS[1]]
     if geared:
@@ -293,6 +289,5 @@ def _geared(view: View, ratio: Float[Array, " n_dof"], geared: list[int]) -> Fin
         joint=view.names[geared[0]] if len(geared) == 1 else None,
         evidence=f"dq is many times the slope of q: {told}; it should be once",
         cause="velocities of the motors, before the gear",
-        fix="in the mapping file (take the exact ratios from the data sheet): " + "; ".join(lines),
-        mapping="\n".join(lines),
+        fix="\n".join([f"take the exact ratios from the data sheet; {MAP}", *lines]),
     )

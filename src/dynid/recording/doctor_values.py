@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.recording.doctor_view import View, listed, runs
-from dynid.recording.findings import Finding, Severity
+from dynid.recording.findings import MAP, Finding, Severity
 
 __all__ = ["step_of", "value_findings"]
 
@@ -151,10 +151,10 @@ def _frozen(
             severity=Severity.WARNING,
             joint=view.names[j],
             evidence=f"{signal} stands still for {len(stretches)} stretches while the joint moves, "
-            f"{1e3 * total:.4g} ms in all, the longest {1e3 * seconds:.4g} ms ({longest[1] - longest[0] + 1} samples); {listed(places, 'samples ')}",
+            f"{1e3 * total:.4g} ms in all, the longest {1e3 * seconds:.4g} ms ({longest[1] - longest[0] + 1} samples); "
+            f"{listed(places, 'samples ')}",
             cause="a sensor or its bus stopped sending, and the last value was written on",
-            fix=f"leave the stretch out, in the mapping file: {line}" if line else "log again",
-            mapping=line,
+            fix=f"leave what stands still out; {MAP}\n{line}" if line else "log again",
         )
 
 
@@ -312,8 +312,9 @@ def _jumps(view: View) -> Iterator[Finding]:
                 code="jump",
                 severity=Severity.WARNING,
                 joint=view.names[j],
-                evidence=f"q leaps {len(alone)} times, by up to {abs(q[worst + 1, j] - q[worst, j]):.3g} rad or m in one "
-                f"sample, {leap[worst] / usual:.2g} times the fastest motion; {listed(view.numbers(alone), 'after samples ')}",
+                evidence=f"q leaps {len(alone)} times, by up to {abs(q[worst + 1, j] - q[worst, j]):.3g} rad or m "
+                f"in one sample, {leap[worst] / usual:.2g} times the fastest motion; "
+                f"{listed(view.numbers(alone), 'after samples ')}",
                 cause="a spike of the encoder, a turn that was lost, or samples cut out without a gap in time",
                 fix="cut the log there (--from, --until), or leave these samples out of it",
             )

@@ -124,6 +124,7 @@ def read_raw(
     *,
     columns: ColumnMap | None = None,
     most_samples: int | None = None,
+    t_from: float | None = None,
 ) -> RawLog:
     """What a file holds, for the doctor: rows that `read_recording` refuses are there as well.
 
@@ -132,6 +133,7 @@ def read_raw(
         joint_names: the joints of the robot, in its order; the log may have them in another.
         columns: names, units, signs and gear ratios of the log, where they are not the usual ones.
         most_samples: rows to read; all of them where None.
+        t_from: where to begin, s on the clock of the log; its start where None.
 
     Raises:
         RecordingError: where the file is no table of numbers, or lacks a column.
@@ -139,12 +141,17 @@ def read_raw(
     chunk = CHUNK_SAMPLES if most_samples is None else min(CHUNK_SAMPLES, most_samples)
     plan, stream = _opened(Path(path), joint_names, columns or ColumnMap(), chunk)
     held: list[Block] = []
-    n_samples, whole = 0, True
+    n_samples, n_before, whole = 0, 0, True
     for block in stream:
         if most_samples is not None and n_samples >= most_samples:
             whole = False
             break
-        held.append(block)
+        numbers = n_before + np.arange(len(block.values)) if block.numbers is None else block.numbers
+        n_before += len(block.values)
+        numbered = replace(block, numbers=numbers)
+        if t_from is not None and len(numbers) and np.all(plan.times(numbered, 0) < t_from):
+            continue
+        held.append(numbered)
         n_samples += len(block.values)
     block = _joined(iter(held))
     if not len(block.values):
