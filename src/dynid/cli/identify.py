@@ -87,7 +87,8 @@ def identify(
     model = fit.torque_model(loaded)
     with progress("looking at the logs"):
         findings = _examined(loaded, logs, validate_on, log, fit)
-    if has_errors(findings) and not force:
+    # What is too short to be conditioned is refused there, as wrong input.
+    if has_errors([finding for finding in findings if finding.code != "short"]) and not force:
         return _refused(findings, json)
     show_findings([finding for finding in findings if finding.severity is not Severity.INFO], stderr=True)
     with progress("base parameters") as step:
@@ -138,9 +139,12 @@ def _examined(
     seen: list[Recording] = []
     for path in logs:
         raw = log.raw(path, robot)
-        found = examine(robot, raw, friction=friction)
-        good = raw.good_rows()
-        found = (*found, *overlap_findings(good, seen, severity=Severity.WARNING))
+        try:
+            good = raw.recording()
+        except RecordingError as error:
+            hint = f"dynid doctor {robot.name} {path} --write-map map.toml lists them all and leaves them out"
+            raise RecordingError(f"{error}; {hint}") from error
+        found = (*examine(robot, raw, friction=friction), *overlap_findings(good, seen, severity=Severity.WARNING))
         seen.append(good)
         findings += [replace(f, evidence=f"{path}: {f.evidence}") if len(logs) > 1 else f for f in found]
     for path in validate_on:

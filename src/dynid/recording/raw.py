@@ -122,7 +122,17 @@ class RawLog:
             raise RecordingError(f"{self.source}: no row in which every number is finite; check the columns of the log")
         if log.n_samples > 1 and np.diff(log.t).min() <= 0.0:
             log = log.rows(increasing(log.t))
-        return Recording(log.joint_names, log.t, log.q, dq=log.dq, tau=log.tau, current=log.current, source=log.source)
+        return log.recording()
+
+    def recording(self) -> Recording:
+        """The same as a recording.
+
+        Raises:
+            RecordingError: for rows that no recording holds, naming the first.
+        """
+        return Recording(
+            self.joint_names, self.t, self.q, dq=self.dq, tau=self.tau, current=self.current, source=self.source
+        )
 
 
 def increasing(t: Float[Array, " n_samples"], after: float = -np.inf) -> Int[Array, " n_kept"]:
