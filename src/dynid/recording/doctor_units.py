@@ -69,10 +69,13 @@ def slopes_of(view: View) -> Slopes | None:
     correlation = cross / np.outer(floor_dq, floor_q)
     ratio = np.sign(cross) * np.outer(floor_dq, 1.0 / floor_q)
     for k in range(q.shape[1]):
-        # The median of many ratios does not mind windows in which one of the two was cut off.
-        busy = np.abs(moved[:, k]) > 0.3 * np.percentile(np.abs(moved[:, k]), 90.0)
-        if np.sum(busy) >= MIN_WINDOWS // 2 and sure[k]:
-            ratio[:, k] = np.sign(cross[:, k]) * np.median(np.abs(told[busy]) / np.abs(moved[busy, k])[:, None], axis=0)
+        # The median over windows of middling speed does not mind peaks of one of the two that were cut off.
+        size = np.abs(moved[:, k])
+        busy = size > 0.2 * np.percentile(size, 90.0)
+        for i in np.flatnonzero(sure) if sure[k] else ():
+            middling = busy & (np.abs(told[:, i]) < 0.7 * np.percentile(np.abs(told[:, i]), 99.0))
+            if np.sum(middling) >= MIN_WINDOWS // 2:
+                ratio[i, k] = np.sign(cross[i, k]) * np.median(np.abs(told[middling, i]) / size[middling])
     return Slopes(correlation, ratio, sure)
 
 
@@ -90,15 +93,15 @@ def position_unit_findings(view: View, slopes: Slopes | None) -> tuple[Float[Arr
     if slopes is not None:
         told = np.abs(np.diagonal(slopes.ratio))
         good = slopes.sure & (np.abs(np.diagonal(slopes.correlation)) > AGREES)
-        for j in np.flatnonzero(good):
+        for j in np.flatnonzero(good).tolist():
             unit = _position_unit(float(told[j]), bool(revolute[j]))
             if unit:
                 unit_of[j] = unit
                 evidence[j] = f"the slope of q is {1.0 / told[j]:.4g} times dq"
     if not unit_of:
-        for j in _degrees_by_limits(view, revolute, slopes):
-            unit_of[int(j)] = "deg"
-            evidence[int(j)] = _beyond_text(view, int(j))
+        for j in _degrees_by_limits(view, revolute, slopes).tolist():
+            unit_of[j] = "deg"
+            evidence[j] = _beyond_text(view, j)
     findings = []
     for unit in sorted(set(unit_of.values())):
         joints = [j for j in sorted(unit_of) if unit_of[j] == unit]

@@ -167,7 +167,7 @@ def _goes_on(view: View, signal: str, j: int, start: int, stop: int, grain: floa
         dq = view.log.dq
         told = 0.0 if dq is None else abs(float(np.trapezoid(dq[start : stop + 1, j], view.log.t[start : stop + 1])))
         usual = view.fast[j] * view.period
-        return max(told, leap) > 4.0 * grain + 3.0 * usual
+        return bool(max(told, leap) > 4.0 * grain + 3.0 * usual)
     q = view.log.q[:, j]
     moved = np.ptp(q[start : stop + 1])
     resolution = view.q_noise[j]
@@ -223,18 +223,18 @@ def _is_cut_off(view: View, signal: str, j: int, start: int, stop: int, step: fl
         if dq is not None:
             told = float(np.trapezoid(np.abs(dq[start:stop, j]), t[start:stop]))
             blur = view.noise_of("dq")[j] * (t[stop - 1] - t[start])
-            return told - blur > 4.0 * step + usual
+            return bool(told - blur > 4.0 * step + usual)
         # A joint comes to rest gently: the last steps before are far smaller than the usual ones.
         before = abs(q[start] - q[start - 1]) if start > 0 else 0.0
         after = abs(q[stop] - q[stop - 1]) if stop < len(q) else 0.0
-        return max(before, after) > 0.08 * usual + 2.0 * step
+        return bool(max(before, after) > 0.08 * usual + 2.0 * step)
     if bool(view.still[start:stop].all()):
         return False
     if signal == "dq":
         slope = (q[stop - 1] - q[start]) / (t[stop - 1] - t[start])
         told = float(getattr(view.log, signal)[start, j])
         spread = 4.0 * view.q_noise[j] / (t[stop - 1] - t[start])
-        return abs(slope) - abs(told) > 0.02 * abs(told) + spread + step
+        return bool(abs(slope) - abs(told) > 0.02 * abs(told) + spread + step)
     return True
 
 
