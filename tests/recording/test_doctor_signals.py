@@ -116,7 +116,7 @@ def test_degrees_are_told_without_velocities(clean):
 def test_one_joint_in_degrees_is_told_from_its_velocity(clean):
     q = np.array(clean.log.q)
     q[:, 3] = np.degrees(q[:, 3])
-    (finding,) = [f for f in signal_findings(clean.robot, RawLog.of(replace(clean.log, q=q))).findings]
+    (finding,) = signal_findings(clean.robot, RawLog.of(replace(clean.log, q=q))).findings
     assert finding.code == "degrees"
     assert finding.joint == clean.log.joint_names[3]
 

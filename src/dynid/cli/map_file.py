@@ -46,8 +46,9 @@ def merged(tree: Tree, more: Mapping[str, object], path: tuple[str, ...] = ()) -
             merged(inner, value, (*path, key))
         elif isinstance(value, list) and isinstance(held, list):
             tree[key] = held + [item for item in value if item not in held]
-        elif path[:1] == ("signs",) and isinstance(held, int) and isinstance(value, int):
-            tree[key] = held * value
+        elif path[:1] == ("signs",) and isinstance(value, int):
+            before = tree.get("*", 1) if held is None else held
+            tree[key] = before * value if isinstance(before, int) else value
         else:
             tree[key] = value
 
