@@ -305,9 +305,10 @@ def _jumps(view: View) -> Iterator[Finding]:
         usual = float(np.percentile(leap, 98.0))
         least = max(10.0 * usual, 3.0 * float(np.max(np.abs(view.log.dq[:, j]))) if view.log.dq is not None else 0.0)
         found = np.flatnonzero((leap > least) & (steps < 2.5 * view.period))
-        alone = [int(k) for k in found if max(leap[max(k - 2, 0)], leap[min(k + 2, len(leap) - 1)]) < leap[k] / 3.0]
+        around = np.maximum(leap[np.maximum(found - 2, 0)], leap[np.minimum(found + 2, len(leap) - 1)])
+        alone: list[int] = found[around < leap[found] / 3.0].tolist()
         if alone and usual > 0.0:
-            worst = max(alone, key=lambda k: leap[k])
+            worst = alone[int(np.argmax(leap[alone]))]
             yield Finding(
                 code="jump",
                 severity=Severity.WARNING,

@@ -148,7 +148,7 @@ def increasing(t: Float[Array, " n_samples"], after: float = -np.inf) -> Int[Arr
         if place == len(ends):
             ends.append(value)
             last.append(k)
-        else:
+        elif value < ends[place]:
             ends[place], last[place] = value, k
     kept = np.empty(len(ends), dtype=np.int64)
     k = last[-1] if last else -1
