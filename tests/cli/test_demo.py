@@ -11,6 +11,8 @@ def test_demo_identifies_validates_and_writes_a_report_that_needs_no_network(tmp
     content = json.loads(capsys.readouterr().out)
     assert content["n_base"] == 64
     assert content["consistent"] is True
+    assert content["findings"] == []
+    assert content["condition_number"] < 50.0  # random motions have hundreds
     error = content["compared"]
     assert error["feasible"] < 1.3 * error["truth"]
     assert error["feasible"] < 0.2 * error["nominal without friction"]
@@ -29,4 +31,6 @@ def test_demo_speaks_to_people(tmp_path, capsys):
     assert main(["demo", "--out", str(tmp_path / "demo"), "--seed", "2"]) == 0
     text = capsys.readouterr().out
     assert "report.html in a browser" in text
+    assert "healthy" in text
+    assert "dynid excite YOUR.urdf" in text
     assert "intervals hold the true value" in text

@@ -34,6 +34,7 @@ COMMANDS = {
     "lint": "Physically impossible or suspicious inertias, and the smallest repair.",
     "excite": "An exciting trajectory inside all limits, its condition number, and a picture.",
     "simulate": "A log with known truth, friction and noise, open or closed loop.",
+    "doctor": "What is wrong with a log, the number that shows it, and the exact fix.",
     "identify": "The model of a robot from logs of its motion and torque, with a report.",
     "reverse": "Coefficients from a controller's own M(q) and g(q).",
     "retrieve": "Full feasible parameters from coefficients or a log, under any constraint.",

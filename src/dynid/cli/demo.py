@@ -1,4 +1,4 @@
-"""``dynid demo``: the whole job on an embedded robot: simulate, identify, validate on another motion, report."""
+"""``dynid demo``: the whole job on an embedded robot: simulate, check, identify, validate on another motion, report."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import numpy as np
 
 from dynid.chain import load_robot
 from dynid.cli.console import emit_json, note, say, table
+from dynid.cli.doctor import findings_json, show_findings
 from dynid.cli.identify import identified_model
 from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import error_json, links_json, provenance
 from dynid.cli.progress import progress
 from dynid.disk import claimed
 from dynid.dynamics import TorqueModel, base_parameters, friction_models
-from dynid.recording import Conditioning, Samples, write_csv
-from dynid.recording.commanded import MotionKind, smooth_motion
+from dynid.excitation import read_coefficients
+from dynid.recording import Conditioning, examine, write_csv
+from dynid.recording.commanded import smooth_motion
 from dynid.recording.sensors import Level, SensorModel
-from dynid.recording.synthetic import Synthetic, plausible_parameters
+from dynid.recording.synthetic import plausible_parameters
 from dynid.recording.synthetic import simulate as run
 from dynid.regression import OLS, Feasible, SampleRows, compress
 from dynid.validation import validate
@@ -29,13 +31,16 @@ SENSORS = SensorModel(
     q_noise=Level(absolute=1e-5), dq_noise=Level(absolute=1e-3), tau_noise=Level(relative=0.02), jitter=1e-4
 )
 """Sensors of a good arm: encoders of 1e-5 rad, velocities of 1e-3 rad/s, torque noise of 2 %."""
+RATE_HZ = 500.0
+EXCITING = Path(__file__).with_name("demo_motion.toml")
+"""An exciting trajectory of the Panda inside its limits, found by ``dynid excite panda``."""
 
 
 def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> int:
     """The whole job on an embedded robot, ending in a report to open.
 
-    A Panda with friction is simulated on an exciting motion, its log identified, and the result tried on another
-    motion, against the known truth and against plain least squares.
+    A Panda with friction and sensor noise is simulated on an exciting motion, its log checked and identified, and the
+    result tried on another motion, against the known truth and against plain least squares.
 
     Example: dynid demo --out demo
 
@@ -51,10 +56,15 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
     with progress("simulating the robot") as step, claimed(out):
         base = base_parameters(model)
         truth = plausible_parameters(model)
-        trained = _simulated(model, truth, "fourier", seed)
-        unseen = _simulated(model, truth, "sinusoids", seed + 1)
+        rng = np.random.default_rng(seed)
+        exciting = read_coefficients(EXCITING).motion(RATE_HZ)
+        trained = run(model, exciting, rng, theta=truth, sensors=SENSORS, source="train.csv")
+        other_motion = smooth_motion(robot, rng, kind="sinusoids", duration=20.0, rate_hz=RATE_HZ)
+        unseen = run(model, other_motion, rng, theta=truth, sensors=SENSORS, source="unseen.csv")
         write_csv(trained.recording, out / "train.csv")
         write_csv(unseen.recording, out / "unseen.csv")
+        step("looking at its log")
+        findings = examine(robot, trained.recording)
         step("identifying it from its log")
         plan = Conditioning().plan(trained.recording)
         samples = plan.apply(trained.recording)
@@ -88,6 +98,8 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
                 "robot": robot.name,
                 "n_dof": robot.n_dof,
                 "n_base": base.n_base,
+                "condition_number": estimate.condition_number,
+                "findings": findings_json(findings),
                 "consistent": result.consistent,
                 "train": error_json(fitted.error),
                 "validation": [{"log": "unseen.csv", **error_json(held_out.error)}],
@@ -98,27 +110,26 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
             }
         )
         return 0
-    _show(samples, fitted.error.relative_percent, beside, float(np.mean(inside)), result.consistent)
+    say("robot", "panda, simulated with friction and sensor noise")
+    motion = f"its exciting motion, condition number {estimate.condition_number:.3g}"
+    say("log", f"{out / 'train.csv'}   {samples.n_samples} samples of {motion}; {'; '.join(samples.plan.choices)}")
+    show_findings(findings)
+    _show(fitted.error.relative_percent, beside, float(np.mean(inside)), result.consistent)
     say("report", str(files["report"]))
     note("")
-    note(f"Open {files['report']} in a browser. Then try your own arm:")
-    note("  dynid identify YOUR.urdf YOUR_LOG.csv --out result     (columns t, q1…, dq1…, tau1…)")
+    note(f"Open {files['report']} in a browser. Then try:")
+    note(f"  dynid doctor panda {out / 'train.csv'}                      what a log shows before any fit")
+    note(f"  dynid identify panda {out / 'train.csv'} --validate {out / 'unseen.csv'} --out result")
+    note("  dynid info YOUR.urdf                                 joints, limits and what can be identified")
+    note("  dynid excite YOUR.urdf --out trajectory.csv          a motion for your own arm")
+    note("  dynid identify YOUR.urdf YOUR_LOG.csv --out result   (columns t, q1…, dq1…, tau1…)")
     return 0
 
 
 FILES = {"model": "model.json", "urdf": "robot.urdf", "report": "report.html"}
 
 
-def _simulated(model: TorqueModel, truth: np.ndarray, kind: MotionKind, seed: int) -> Synthetic:
-    rng = np.random.default_rng(seed)
-    motion = smooth_motion(model.robot, rng, kind=kind, duration=20.0, rate_hz=500.0)
-    name = "train.csv" if kind == "fourier" else "unseen.csv"
-    return run(model, motion, rng, theta=truth, sensors=SENSORS, source=name)
-
-
-def _show(samples: Samples, fit: float, beside: dict[str, float], covered: float, possible: bool) -> None:
-    say("robot", "panda, simulated with friction and sensor noise")
-    say("log", f"train.csv   {samples.n_samples} samples; {'; '.join(samples.plan.choices)}")
+def _show(fit: float, beside: dict[str, float], covered: float, possible: bool) -> None:
     say("fit", f"feasible   relative torque error {fit:.2f} %, parameters physically possible: {possible}")
     say("intervals", f"{100 * covered:.0f} % of the 95 % intervals hold the true value")
     note("")

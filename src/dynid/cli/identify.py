@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -10,37 +9,38 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dynid.cli.console import emit_json, note, say, table, warn
-from dynid.cli.exporting import say_of_urdf, urdf_content, warn_of_urdf, write_urdf_like_its_origin
+from dynid.cli.console import emit_json
+from dynid.cli.doctor import findings_json, show_findings
+from dynid.cli.exporting import say_of_urdf, warn_of_urdf
 from dynid.cli.fit_options import FitOptions
+from dynid.cli.identify_doctor import LogsRefused, examined_logs, tell_refusal
 from dynid.cli.identify_job import IdentifyJob, Outcome
+from dynid.cli.identify_output import outcome_json, show_outcome, verdict, write_outcome
 from dynid.cli.identify_report import compared, data_notes
 from dynid.cli.options import JsonFlag, RobotName, RobotOptions, free_place
-from dynid.cli.pipeline import LogOptions, band_json, error_json, links_json, parameters_json, provenance, with_band
+from dynid.cli.pipeline import LogOptions, provenance, with_band
 from dynid.cli.progress import Step, progress
-from dynid.cli.searching import say_reasons, searched_friction, warn_of_one_way_joints
+from dynid.cli.searching import searched_friction
 from dynid.cli.workers import Workers, WorkersOption
-from dynid.disk import claimed, write_whole
+from dynid.disk import claimed
 from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
-from dynid.errors import DynidError, RecordingError, RegressionError
-from dynid.recording import Recording, Samples
+from dynid.errors import RecordingError, RegressionError
+from dynid.recording import Recording, Samples, Severity
 from dynid.regression import (
     Bootstrap,
     Estimate,
     FrictionChoice,
     Regression,
     SampleRows,
-    Status,
     StreamedRows,
     compress,
     estimated_delay,
     needs_search,
-    unexcited,
     velocity_threshold,
 )
 from dynid.regression import bootstrap as bootstrapped
-from dynid.validation import Validation, validate
-from dynid.writers import Compressed, IdentifiedModel, Report, identification_report, judge, save_model, verdict_json
+from dynid.validation import validate
+from dynid.writers import Compressed, IdentifiedModel, identification_report
 
 __all__ = ["identified", "identified_model", "identify", "verdict"]
 
@@ -81,7 +81,7 @@ def identify(
     raw
         Compare with the unfiltered torque.
     force
-        Go on although the fit is not good enough.
+        Go on although the doctor found errors, or the fit is not good enough.
     seed
         Of the starts of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
     bootstrap
@@ -106,13 +106,17 @@ def identify(
         if is_manifest(robot):
             return campaign(Path(robot), job, out, helpers, json=json)
         raise RecordingError("no log given; dynid identify ROBOT LOG --out DIR, or dynid identify MANIFEST --out DIR")
-    with progress("base parameters") as step, helpers.active():
-        outcome = identified(job, out, step)
+    try:
+        with progress("looking at the logs") as step, helpers.active():
+            outcome = identified(job, out, step)
+    except LogsRefused as refused:
+        return tell_refusal(refused, json)
+    show_findings([finding for finding in outcome.findings if finding.severity is not Severity.INFO], stderr=True)
     warn_of_urdf(outcome.content)
     if json:
         emit_json(outcome.content)
     else:
-        _show(outcome)
+        show_outcome(outcome)
         say_of_urdf(outcome.content)
     return verdict(outcome, force)
 
@@ -121,7 +125,9 @@ def identified(job: IdentifyJob, out: Path, step: Step) -> Outcome:
     """Do a whole identification and write its files into `out`; nothing is printed, `step` hears what is being done."""
     fit, log, logs = job.fit, job.log, job.logs
     loaded = job.options.load(job.robot)
+    findings = examined_logs(job, loaded)
     model = fit.torque_model(loaded)
+    step("base parameters")
     base = base_parameters(model)
     step("reading and compressing the logs")
     regression, samples = _regression(model, base, logs, log, fit, step)
@@ -150,20 +156,22 @@ def identified(job: IdentifyJob, out: Path, step: Step) -> Outcome:
             "robot": _texts(job.options),
         },
     )
+    origin["findings"] = findings_json(findings)
     result = identified_model(estimate, regression, samples, origin, choice)
     train = with_band(validate(model, result.parameters, samples, raw=job.raw), result, samples)
     unseen = [_conditioned(path, result, log, samples) for path in job.validate_on]
     held_out = [with_band(validate(model, result.parameters, s, raw=job.raw), result, s) for s in unseen]
     step("writing")
-    content = _content(result, estimate, train, held_out, resampled)
+    content = outcome_json(result, estimate, train, held_out, resampled)
+    content["findings"] = findings_json(findings)
     beside = compared(result, estimate, regression, unseen, raw=job.raw, content=content)
     notes = data_notes(logs, log, job.raw)
     report = identification_report(
-        result, estimate, samples, train, held_out, beside, regression=regression, notes=notes
+        result, estimate, samples, train, held_out, beside, regression=regression, notes=notes, findings=findings
     )
     with claimed(out):
-        content["files"] = _write(out, result, report, content)
-    return Outcome(model, regression, samples, estimate, result, train, held_out, resampled, content)
+        content["files"] = write_outcome(out, result, report, content)
+    return Outcome(model, regression, samples, estimate, result, train, held_out, resampled, findings, content)
 
 
 def _resampled(job: IdentifyJob, regression: Regression) -> Bootstrap:
@@ -265,128 +273,3 @@ def _conditioned(path: Path, result: IdentifiedModel, log: LogOptions, samples: 
     recording: Recording = LogOptions(columns=log.columns, gains=log.gains).read(path, result.model.robot)
     plan = LogOptions(lowpass=samples.plan.low_pass.cutoff_hz).plan(recording, delay=samples.plan.delay)
     return plan.apply(recording)
-
-
-def _content(
-    result: IdentifiedModel,
-    estimate: Estimate,
-    train: Validation,
-    held_out: list[Validation],
-    resampled: Bootstrap | None,
-) -> dict[str, object]:
-    return {
-        "robot": result.model.robot.name,
-        "n_dof": result.model.n_dof,
-        "n_parameters": result.model.n_params,
-        "n_base": result.base.n_base,
-        "rank": estimate.rank,
-        "n_rows": estimate.n_rows,
-        "condition_number": estimate.condition_number,
-        "estimator": estimate.estimator,
-        "status": estimate.status.name.lower(),
-        "advice": estimate.status.value,
-        "consistent": result.consistent,
-        "verdict": verdict_json(judge(result, estimate, train, held_out)),
-        "rule": estimate.rule,
-        "conditioning": result.results["conditioning"],
-        "friction": result.results["friction"],
-        "train": {"log": train.log, **error_json(train.error), **band_json(train)},
-        "validation": [{"log": v.log, **error_json(v.error), **band_json(v)} for v in held_out],
-        "parameters": parameters_json(estimate, resampled),
-        "full_parameters": _full(result, estimate),
-        "links": links_json(result),
-    }
-
-
-def _full(result: IdentifiedModel, estimate: Estimate) -> list[dict[str, object]]:
-    if result.theta is None:
-        return []
-    columns = zip(
-        result.model.symbols, result.theta, estimate.full_std, result.model.columns, estimate.full_origins, strict=True
-    )
-    return [
-        {"symbol": symbol, "value": value, "std": std, "unit": column.unit, "owner": column.owner, "origin": label}
-        for symbol, value, std, column, label in columns
-    ]
-
-
-def _write(out: Path, result: IdentifiedModel, report: Report, content: dict[str, object]) -> dict[str, str]:
-    save_model(result, out / "model.json")
-    report.write(out / "report.html")
-    write_whole(out / "run.json", json_format.dumps(dict(result.provenance), indent=1, default=str) + "\n")
-    files = {"model": str(out / "model.json"), "report": str(out / "report.html"), "run": str(out / "run.json")}
-    if result.consistent:
-        done, how = write_urdf_like_its_origin(result, out / "robot.urdf")
-        files["urdf"] = str(done.path)
-        content["urdf"] = urdf_content(done, how)
-    return files
-
-
-def _show(outcome: Outcome) -> None:
-    result, estimate, samples, resampled = outcome.result, outcome.estimate, outcome.samples, outcome.resampled
-    model = result.model
-    say("robot", f"{model.robot.name}   {model.n_dof} joints, {result.base.n_base} base parameters of {model.n_params}")
-    say(
-        "recording",
-        f"{samples.source}   {samples.n_samples} samples, {estimate.n_rows} rows; {'; '.join(samples.plan.choices)}",
-    )
-    say(
-        "fit",
-        f"{estimate.estimator}   {estimate.iterations} iteration(s), condition number {estimate.condition_number:.4g}",
-    )
-    note("")
-    rows: list[tuple[str, ...]] = [
-        (label, f"{value:.4e}", f"{std:.1e}", f"{100 * std / abs(value):.1f} %" if value else "", column.unit, trust)
-        for label, value, std, column, trust in zip(
-            estimate.base.labels(),
-            estimate.beta,
-            estimate.std,
-            estimate.base.leading_columns,
-            estimate.trust,
-            strict=True,
-        )
-    ]
-    headers: tuple[str, ...] = ("parameter", "value", "± 1σ", "σ/|v|", "unit", "trust")
-    if resampled is not None:
-        headers = (*headers, "95 % of resampled fits")
-        ends = zip(resampled.lower, resampled.upper, strict=True)
-        rows = [(*row, f"{low:.4e} … {high:.4e}") for row, (low, high) in zip(rows, ends, strict=True)]
-    table(headers, rows, numeric=(1, 2, 3))
-    say_reasons(result.results["friction"])
-    if result.links:
-        note("")
-        links = [
-            (name, f"{link.mass:.4f}", "  ".join(f"{x:.4f}" for x in link.com))
-            for name, link in zip(model.robot.link_names, result.links, strict=True)
-        ]
-        table(("link", "mass / kg", "centre of mass / m"), links, numeric=(1,))
-        say("rule", estimate.rule)
-    note("")
-    names = [("fit", outcome.train), *(("unseen", v) for v in outcome.held_out)]
-    errors = [
-        (kind, v.log, f"{v.error.relative_percent:.2f}", *(f"{x:.2f}" for x in v.error.relative_percent_joint))
-        for kind, v in names
-    ]
-    headers = ("", "log", "error / %", *(f"{name} / %" for name in model.robot.joint_names))
-    table(headers, errors, numeric=range(2, len(headers)))
-    say("possible", "yes" if result.consistent else "no full parameter set" if not result.links else "NO")
-    files = outcome.content["files"]
-    for path in files.values() if isinstance(files, dict) else ():
-        say("wrote", path)
-
-
-def verdict(outcome: Outcome, force: bool) -> int:
-    """Warn of what is weak; the exit code: 0, or 1 for a fit that is not good enough (unless forced)."""
-    estimate, regression, result = outcome.estimate, outcome.regression, outcome.result
-    weak = [symbol for symbol, word in zip(estimate.base.leading, estimate.trust, strict=True) if word == "unreliable"]
-    if weak:
-        warn(f"{len(weak)} of {len(estimate.beta)} coefficients have σ above 30 % of their value: {', '.join(weak)}")
-    warn_of_one_way_joints(regression)
-    if estimate.status is Status.RANK_DEFICIENT:
-        warn(f"not excited by this motion: {', '.join(unexcited(regression))}")
-    if estimate.status is not Status.CONVERGED:
-        warn(estimate.status.value)
-        return 0 if force else 1
-    if result.links and not result.consistent:
-        raise DynidError("the parameters found are not physically possible; this should not happen, please report it")
-    return 0

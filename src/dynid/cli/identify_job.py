@@ -9,7 +9,7 @@ from dynid.cli.fit_options import FitOptions
 from dynid.cli.options import RobotOptions
 from dynid.cli.pipeline import LogOptions
 from dynid.dynamics import TorqueModel
-from dynid.recording import Samples
+from dynid.recording import Finding, Samples
 from dynid.regression import Bootstrap, Estimate, Regression
 from dynid.validation import Validation
 from dynid.writers import IdentifiedModel
@@ -54,5 +54,7 @@ class Outcome:
     train: Validation
     held_out: list[Validation]
     resampled: Bootstrap | None
+    findings: tuple[Finding, ...]
+    """Of the doctor."""
     content: dict[str, object]
     """The JSON contract, with the files written."""

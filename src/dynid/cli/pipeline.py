@@ -21,9 +21,11 @@ from dynid.recording import (
     ColumnMap,
     Conditioning,
     Plan,
+    RawLog,
     Recording,
     Samples,
     read_column_map,
+    read_raw,
     read_recording,
     stream_recording,
 )
@@ -46,6 +48,8 @@ STREAMED_BYTES = 64 * 2**20
 """Log files larger than this are streamed, never held as a whole: conditioning takes some ten times their size."""
 PACKED_BYTES = 16 * 2**20
 """The same for packed text, which is some four times as long as its file."""
+LOOKED_AT = 100_000
+"""Samples of such a file that the doctor looks at."""
 
 
 @Parameter(name="*")
@@ -83,6 +87,23 @@ class LogOptions:
             ):
                 continue
             yield with_gains(piece.part(self.from_, self.until), self._gains(robot), robot)
+
+    def raw(self, path: Path, robot: Robot) -> RawLog:
+        """The asked part of a log for the doctor, with torques (N·m or N) where gains are given; at most its start."""
+        most = LOOKED_AT if self.is_long(path) else None
+        found = read_raw(path, robot.joint_names, columns=self.map(), most_samples=most, t_from=self.from_)
+        found = found.part(self.from_, self.until)
+        gains = self._gains(robot)
+        if gains is None:
+            return found
+        if found.current is None or found.tau is not None:
+            with_gains(found.good_rows(), gains, robot)
+        drives = Drives(np.array(gains, dtype=float), transmission=robot.transmission)
+        return replace(found, tau=None if found.current is None else drives.joint_torque(found.current))
+
+    def whole(self) -> LogOptions:
+        """The same for another log: names, units and gains, but not the part of it."""
+        return replace(self, from_=None, until=None)
 
     def is_long(self, path: Path) -> bool:
         """Whether a file is streamed rather than read."""

@@ -4,11 +4,13 @@ from dynid.recording.closed_loop import Controller
 from dynid.recording.commanded import smooth_motion
 from dynid.recording.conversion import CONVERTERS, convert, numbers_digest
 from dynid.recording.datasets import Fetched, fetch_data
+from dynid.recording.doctor import examine
 from dynid.recording.filters import LowPass
 from dynid.recording.findings import Finding, Severity
 from dynid.recording.mapping import ColumnMap, read_column_map
 from dynid.recording.published import DATA_SETS, DataFile, DataSet, SourceFile
-from dynid.recording.readers import SUFFIXES, read_recording, stream_recording
+from dynid.recording.raw import RawLog
+from dynid.recording.readers import SUFFIXES, read_raw, read_recording, stream_recording
 from dynid.recording.recording import Intervals, Recording
 from dynid.recording.sensors import Level, SensorModel
 from dynid.recording.signals import Conditioning, Plan, Samples, Segment
@@ -17,6 +19,7 @@ from dynid.recording.text import write_csv
 
 MODULES = (
     "recording",
+    "raw",
     "findings",
     "mapping",
     "columns",
@@ -35,6 +38,24 @@ MODULES = (
     "commanded",
     "closed_loop",
     "synthetic",
+    "doctor_rows",
+    "doctor_fit",
+    "doctor_explain",
+    "doctor_extra",
+    "doctor_gravity",
+    "doctor_search",
+    "doctor_time",
+    "doctor_nominal",
+    "doctor_words",
+    "doctor_model",
+    "doctor_view",
+    "doctor_stamps",
+    "doctor_units",
+    "doctor_values",
+    "doctor_motion",
+    "doctor_signals",
+    "doctor_overlap",
+    "doctor",
 )
 """The order of this folder: a module imports only those before it."""
 
@@ -53,6 +74,7 @@ __all__ = [
     "Level",
     "LowPass",
     "Plan",
+    "RawLog",
     "Recording",
     "Samples",
     "Segment",
@@ -61,10 +83,12 @@ __all__ = [
     "SourceFile",
     "Synthetic",
     "convert",
+    "examine",
     "fetch_data",
     "numbers_digest",
     "plausible_parameters",
     "read_column_map",
+    "read_raw",
     "read_recording",
     "simulate",
     "smooth_motion",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dynid.arrays import Array, Float
+from dynid.arrays import Array, Float, Int
 from dynid.errors import RecordingError
 from dynid.recording.mapping import EVERY, ColumnMap, unit_factor
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
@@ -43,6 +43,8 @@ class Block:
     """In the units of the log."""
     n_skipped: int = 0
     """Messages of a bag that were left out among them."""
+    numbers: Int[Array, " n_samples"] | None = None
+    """Where each sample stands in the log, counted from 0; None where they follow one another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +75,28 @@ class Layout:
     rate_hz: float | None = None
     """Samples per second, in place of a time column."""
 
-    def recording(self, block: Block, first_sample: int) -> Recording:
-        """The samples of a block, whose first one is number `first_sample` of the log, in SI units."""
+    def signals(self, block: Block) -> dict[str, Float[Array, "n_samples _"]]:
+        """The columns of `t` and of each signal of a block, in SI units at the joint."""
         values = {name: block.values[:, span] for name, span in self.spans.items()}
         for name, span in self.spans.items():
             if np.any(self.factors[span] != 1.0):
                 values[name] = values[name] * self.factors[span]
-        numbers = first_sample + np.arange(len(block.values))
-        t = values["t"][:, 0] if self.rate_hz is None else numbers / self.rate_hz
+        return values
+
+    def times(self, block: Block, first_sample: int) -> Float[Array, " n_samples"]:
+        """The times (s) of a block whose first sample is number `first_sample` of the log."""
+        if self.rate_hz is None:
+            span = self.spans["t"]
+            return block.values[:, span.start] * self.factors[span.start]
+        numbers = first_sample + np.arange(len(block.values)) if block.numbers is None else block.numbers
+        return numbers / self.rate_hz
+
+    def recording(self, block: Block, first_sample: int) -> Recording:
+        """The samples of a block, whose first one is number `first_sample` of the log, in SI units."""
+        values = self.signals(block)
         return Recording(
             self.joint_names,
-            t,
+            self.times(block, first_sample),
             values["q"],
             dq=values.get("dq"),
             ddq=values.get("ddq"),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-__all__ = ["Finding", "Severity"]
+__all__ = ["MAP", "Finding", "Severity"]
+
+MAP = "put into the column map (--columns map.toml):"
+"""What stands before the lines for a column map, in a fix."""
 
 
 class Severity(enum.Enum):
@@ -34,3 +37,8 @@ class Finding:
     """What most often makes a log look like this."""
     fix: str
     """What to do: where a mapping file repairs it, the very lines to put into it."""
+
+    @property
+    def mapping(self) -> str:
+        """The lines of the fix that belong into a column map, TOML; empty where none can repair the log."""
+        return self.fix.partition(f"{MAP}\n")[2]

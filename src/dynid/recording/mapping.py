@@ -28,6 +28,7 @@ __all__ = ["ColumnMap", "read_column_map"]
 
 Signal = Literal["q", "dq", "ddq", "tau", "current"]
 Positive = Annotated[float, Field(gt=1e-9, lt=1e9, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 MAX_COUNTS = 1e12
 """Encoder counts per revolution; the best encoders have some 10⁸."""
 Sign = Literal[1, -1]
@@ -39,7 +40,15 @@ TURN = 2.0 * np.pi
 UNITS: dict[str, dict[str, float]] = {
     "t": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},
     "q": {"rad": 1.0, "mrad": 1e-3, "deg": TURN / 360.0, "rev": TURN, "m": 1.0, "mm": 1e-3},
-    "dq": {"rad/s": 1.0, "deg/s": TURN / 360.0, "rpm": TURN / 60.0, "rev/s": TURN, "m/s": 1.0, "mm/s": 1e-3},
+    "dq": {
+        "rad/s": 1.0,
+        "mrad/s": 1e-3,
+        "deg/s": TURN / 360.0,
+        "rpm": TURN / 60.0,
+        "rev/s": TURN,
+        "m/s": 1.0,
+        "mm/s": 1e-3,
+    },
     "ddq": {"rad/s²": 1.0, "deg/s²": TURN / 360.0, "rpm/s": TURN / 60.0, "rev/s²": TURN, "m/s²": 1.0, "mm/s²": 1e-3},
     "tau": {"N·m": 1.0, "mN·m": 1e-3, "N·mm": 1e-3, "N·cm": 1e-2, "kN·m": 1e3, "N": 1.0, "kN": 1e3},
     "current": {"A": 1.0, "mA": 1e-3},
@@ -146,6 +155,8 @@ class ColumnMap(_Strict):
         stamps = "header"            # time of a message: its header (default) or when it was "received"
         wrench = "tool"              # where fx fy fz mx my mz are measured: "base" (default) or "tool"
         wrench_sign = -1             # turns the wrench round where the sensor reports the reaction
+        drop_bad_rows = true         # leave out rows that are not finite, or whose time does not go on
+        exclude = [[3.0, 3.5]]       # leave out stretches from … until … in s, on the clock of the log
 
         [joints]                     # names of joints in the log, where the robot calls them otherwise
         elbow = "arm_elbow_joint"
@@ -168,7 +179,7 @@ class ColumnMap(_Strict):
         [units]                      # of the log; default SI
         t = "ms"                     # s, ms, us, ns
         q = "counts:4096"            # rad, mrad, deg, rev, m, mm, or encoder counts per revolution
-        dq = "rpm"                   # rad/s, deg/s, rpm, rev/s, m/s, mm/s, counts/s:4096
+        dq = "rpm"                   # rad/s, mrad/s, deg/s, rpm, rev/s, m/s, mm/s, counts/s:4096
         ddq = "deg/s²"               # rad/s², deg/s², rpm/s, rev/s², m/s², mm/s², counts/s²:4096
         tau.shoulder = "N·mm"        # N·m, mN·m, N·mm, N·cm, kN·m, N, kN
         current = "mA"               # A, mA
@@ -195,6 +206,10 @@ class ColumnMap(_Strict):
     stamps: Literal["header", "received"] = "header"
     wrench: Literal["base", "tool"] = "base"
     wrench_sign: Sign = 1
+    drop_bad_rows: bool = False
+    """Whether rows that are not finite, or whose time does not go on, are left out rather than refused."""
+    exclude: tuple[tuple[Finite, Finite], ...] = ()
+    """Stretches to leave out: from, until, in s on the clock of the log."""
     joints: dict[str, str] = {}
     columns: _Columns = _Columns()
     units: _Units = _Units()

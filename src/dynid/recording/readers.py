@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
 
@@ -22,10 +22,11 @@ from dynid.recording.columns import Block, Layout, Table, layout
 from dynid.recording.containers import hdf5_table, mat_table, npz_table
 from dynid.recording.mapping import ColumnMap
 from dynid.recording.parquet import parquet_table
+from dynid.recording.raw import RAW_SIGNALS, RawLog, increasing
 from dynid.recording.recording import Recording, time_error
 from dynid.recording.text import text_table
 
-__all__ = ["SUFFIXES", "read_recording", "stream_recording"]
+__all__ = ["SUFFIXES", "read_raw", "read_recording", "stream_recording"]
 
 CHUNK_SAMPLES = 100_000
 """Samples read at a time: some 20 MB for an arm of seven joints."""
@@ -122,12 +123,63 @@ def read_recording(path: Path | str, joint_names: Sequence[str], *, columns: Col
         RecordingError: saying where in the file, what, and what to do.
     """
     plan, stream = _opened(Path(path), joint_names, columns or ColumnMap(), CHUNK_SAMPLES)
-    blocks = list(stream)
-    n_skipped = sum(block.n_skipped for block in blocks)
-    values = np.concatenate([block.values for block in blocks]) if blocks else np.empty((0, 0))
-    if not len(values):
-        raise _no_samples(plan, n_skipped)
-    return plan.recording(Block(values, n_skipped), 0)
+    block = _joined(stream)
+    if not len(block.values):
+        raise _no_samples(plan, block.n_skipped)
+    return plan.recording(block, 0)
+
+
+def read_raw(
+    path: Path | str,
+    joint_names: Sequence[str],
+    *,
+    columns: ColumnMap | None = None,
+    most_samples: int | None = None,
+    t_from: float | None = None,
+) -> RawLog:
+    """What a file holds, for the doctor: rows that `read_recording` refuses are there as well.
+
+    Args:
+        path: as for `read_recording`.
+        joint_names: the joints of the robot, in its order; the log may have them in another.
+        columns: names, units, signs and gear ratios of the log, where they are not the usual ones.
+        most_samples: rows to read; all of them where None.
+        t_from: where to begin, s on the clock of the log; its start where None.
+
+    Raises:
+        RecordingError: where the file is no table of numbers, or lacks a column.
+    """
+    chunk = CHUNK_SAMPLES if most_samples is None else min(CHUNK_SAMPLES, most_samples)
+    plan, stream = _opened(Path(path), joint_names, columns or ColumnMap(), chunk)
+    held: list[Block] = []
+    n_samples, n_before, whole = 0, 0, True
+    for block in stream:
+        if most_samples is not None and n_samples >= most_samples:
+            whole = False
+            break
+        numbers = n_before + np.arange(len(block.values)) if block.numbers is None else block.numbers
+        n_before += len(block.values)
+        numbered = replace(block, numbers=numbers)
+        if t_from is not None and len(numbers) and np.all(plan.times(numbered, 0) < t_from):
+            continue
+        held.append(numbered)
+        n_samples += len(block.values)
+    block = _joined(iter(held))
+    if not len(block.values):
+        raise _no_samples(plan, block.n_skipped)
+    values = plan.signals(block)
+    return RawLog(
+        plan.joint_names,
+        plan.times(block, 0),
+        values["q"],
+        dq=values.get("dq"),
+        tau=values.get("tau"),
+        current=values.get("current"),
+        source=plan.source,
+        numbers=block.numbers,
+        columns={name: plan.columns[span] for name, span in plan.spans.items() if name in RAW_SIGNALS},
+        whole=whole,
+    )
 
 
 def stream_recording(
@@ -159,7 +211,8 @@ def stream_recording(
         n_skipped += block.n_skipped
         if not len(block.values):
             continue
-        chunk = plan.recording(Block(block.values, n_skipped), n_before)
+        first = n_before if block.numbers is None else int(block.numbers[0])
+        chunk = plan.recording(replace(block, n_skipped=n_skipped), first)
         if n_before and chunk.t[0] <= last_time:
             raise time_error(plan.source, n_before - 1, last_time, float(chunk.t[0]))
         last_time, n_skipped = float(chunk.t[-1]), 0
@@ -182,7 +235,38 @@ def _opened(
         with _explained(path, file_format):
             yield from table.blocks(plan.columns, chunk_samples)
 
-    return plan, blocks()
+    return plan, _cleaned(blocks(), plan, columns) if columns.drop_bad_rows or columns.exclude else blocks()
+
+
+def _cleaned(blocks: Iterator[Block], plan: Layout, columns: ColumnMap) -> Iterator[Block]:
+    """The blocks without the rows that the column map leaves out; their numbers are kept."""
+    n_before, last = 0, -np.inf
+    for block in blocks:
+        numbers = n_before + np.arange(len(block.values))
+        n_before += len(block.values)
+        t = plan.times(Block(block.values, numbers=numbers), 0)
+        kept = np.full(len(t), True)
+        for start, stop in columns.exclude:
+            kept &= ~((t >= start) & (t < stop))
+        places = np.flatnonzero(kept)
+        if columns.drop_bad_rows:
+            places = places[np.isfinite(block.values[places]).all(axis=1)]
+            if len(places) and (t[places[0]] <= last or np.diff(t[places]).min(initial=np.inf) <= 0.0):
+                places = places[increasing(t[places], last)]
+            last = float(t[places[-1]]) if len(places) else last
+        yield Block(block.values[places], block.n_skipped, numbers[places])
+
+
+def _joined(blocks: Iterator[Block]) -> Block:
+    held = list(blocks)
+    if not held:
+        return Block(np.empty((0, 0)))
+    numbers = [block.numbers for block in held if block.numbers is not None]
+    return Block(
+        np.concatenate([block.values for block in held]),
+        sum(block.n_skipped for block in held),
+        np.concatenate(numbers) if numbers else None,
+    )
 
 
 def _no_samples(plan: Layout, n_skipped: int) -> RecordingError:
