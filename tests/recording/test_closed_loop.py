@@ -213,7 +213,8 @@ def test_a_loop_simulated_in_pieces_is_the_same_and_tells_its_progress(monkeypat
     robot = load_robot("planar2r")
     model = TorqueModel(robot, friction_models("viscous+coulomb"))
     motion = smooth_motion(robot, np.random.default_rng(0), kind="fourier", duration=1.0, rate_hz=100.0)
-    runs, told = [], []
+    runs = []
+    told: list[float] = []
     for piece in (10_000, 7):
         monkeypatch.setattr(closed_loop, "PIECE", piece)
         theta = plausible_parameters(model)
