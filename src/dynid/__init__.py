@@ -11,41 +11,41 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dynid.chain import *  # noqa: F403
+    from dynid.chain import *  # noqa: F403, I001
     from dynid.dynamics import *  # noqa: F403
-    from dynid.excitation import (  # noqa: F401
-        Excitation,
-        FourierBasis,
-        FourierSeries,
-        Information,
-        MotionLimits,
-        SplineBasis,
-        Trajectory,
-        Workspace,
-        WorkspaceLimit,
-        assess,
-        design_excitation,
-        design_poses,
-        point_to_point,
-        random_fourier,
-        sinusoids,
-        sufficiency,
+    from dynid.excitation import (
+        Excitation as Excitation,
+        FourierBasis as FourierBasis,
+        FourierSeries as FourierSeries,
+        Information as Information,
+        MotionLimits as MotionLimits,
+        SplineBasis as SplineBasis,
+        Trajectory as Trajectory,
+        Workspace as Workspace,
+        WorkspaceLimit as WorkspaceLimit,
+        assess as assess,
+        design_excitation as design_excitation,
+        design_poses as design_poses,
+        point_to_point as point_to_point,
+        random_fourier as random_fourier,
+        sinusoids as sinusoids,
+        sufficiency as sufficiency,
     )
     from dynid.recording import *  # noqa: F403
     from dynid.regression import *  # noqa: F403
-    from dynid.tracking import (  # noqa: F401
-        Bound,
-        Consistent,
-        ConstrainedFilter,
-        ContactObserver,
-        Entry,
-        LoadWatch,
-        StateMap,
-        Tracker,
-        health,
-        load_filter,
-        replay,
-        samples_of,
+    from dynid.tracking import (
+        Bound as Bound,
+        Consistent as Consistent,
+        ConstrainedFilter as ConstrainedFilter,
+        ContactObserver as ContactObserver,
+        Entry as Entry,
+        LoadWatch as LoadWatch,
+        StateMap as StateMap,
+        Tracker as Tracker,
+        health as health,
+        load_filter as load_filter,
+        replay as replay,
+        samples_of as samples_of,
     )
     from dynid.validation import *  # noqa: F403
     from dynid.writers import *  # noqa: F403

@@ -28,6 +28,8 @@ def test_results_go_to_a_free_folder_when_none_is_named(folder, capsys):
         assert main(["identify", "planar2r", "run.csv", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["files"]["model"] == f"{expected}/model.json"
         assert (folder / expected / "model.json").exists()
+    assert main(["identify", "run.csv", "planar2r"]) == 2
+    assert "the robot comes first" in capsys.readouterr().err
     assert main(["simulate", "planar2r", "--duration", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["files"]["log"] == "log.csv"
     assert main(["simulate", "planar2r", "--duration", "2", "--json"]) == 0

@@ -9,9 +9,10 @@ from dynid.chain import Robot, consistency, load_robot
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics import Motion, RotorInertia, TorqueModel, friction_models
 from dynid.errors import ParameterError
+from dynid.recording import closed_loop
 from dynid.recording.closed_loop import Controller, Stepping, _rub, released, tracked, wrong_links
 from dynid.recording.commanded import smooth_motion, uniform_times
-from dynid.recording.synthetic import plausible_parameters
+from dynid.recording.synthetic import plausible_parameters, simulate
 from tests.robots import battery
 
 ROBOTS = ["panda", "wam7", "planar2r", "spatial2r"]
@@ -206,3 +207,21 @@ def test_friction_that_depends_on_more_than_velocity_is_refused_in_closed_loop(r
     theta = np.concatenate([model.nominal()[:20], [1.0, 1.0]])
     with pytest.raises(ParameterError, match="spring depends on more than velocity"):
         tracked(model, theta, smooth_motion(model.robot, rng, duration=1.0), PERFECT, rng)
+
+
+def test_a_loop_simulated_in_pieces_is_the_same_and_tells_its_progress(monkeypatch):
+    robot = load_robot("planar2r")
+    model = TorqueModel(robot, friction_models("viscous+coulomb"))
+    motion = smooth_motion(robot, np.random.default_rng(0), kind="fourier", duration=1.0, rate_hz=100.0)
+    runs = []
+    told: list[float] = []
+    for piece in (10_000, 7):
+        monkeypatch.setattr(closed_loop, "PIECE", piece)
+        theta = plausible_parameters(model)
+        rng = np.random.default_rng(1)
+        runs.append(simulate(model, motion, rng, theta=theta, controller=Controller(), progress=told.append))
+    np.testing.assert_array_equal(runs[0].tau, runs[1].tau)
+    np.testing.assert_array_equal(runs[0].recording.q, runs[1].recording.q)
+    assert told[0] == told[-1] == 1.0
+    assert len(told) == 1 + -(-(motion.n_samples - 1) // 7)
+    assert told[1:] == sorted(told[1:])

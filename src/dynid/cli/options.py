@@ -35,6 +35,7 @@ FrictionName = Annotated[
     | str,
     Parameter(show_choices=False),
 ]
+LOG_ENDINGS = (".csv", ".gz", ".npz", ".parquet", ".h5", ".mat", ".bag", ".mcap")
 ForceFlag = Annotated[bool, Parameter(negative="")]
 JsonFlag = Annotated[bool, Parameter(name="--json", negative="", help="One JSON object on stdout, for scripts.")]
 
@@ -61,6 +62,8 @@ class RobotOptions:
 
     def load(self, robot: str) -> Robot:
         """The robot of a built-in name or a file, as these options say."""
+        if robot.lower().endswith(LOG_ENDINGS):
+            raise RobotError(f"{robot}: is a log, no robot file; the robot comes first, then the logs")
         return load_robot(
             robot,
             lock=dict(locked_joint(item) for item in self.lock),

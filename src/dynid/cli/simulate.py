@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 from cyclopts import Parameter
 
+from dynid.arrays import Array, Float
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, say, table, warn
 from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, free_place
@@ -149,17 +150,7 @@ def simulate(
     values = None if friction_values is None else _values(friction_values, model)
     theta = plausible_parameters(model, values=values)
     commanded = _motion(loaded, trajectory, motion, rate, duration, rng)
-    with progress("simulating") as step:
-        result = run(
-            model,
-            commanded,
-            rng,
-            theta=theta,
-            sensors=sensing.sensors(),
-            controller=loop.controller(),
-            source=str(out),
-            progress=lambda share: step("simulating the closed loop", share),
-        )
+    result = _followed(model, commanded, theta, rng, sensing, loop, str(out))
     write_csv(result.recording, out)
     truth = out.with_name(out.name.removesuffix(".gz").removesuffix(".csv") + ".truth.json")
     settings: dict[str, object] = {
@@ -174,6 +165,28 @@ def simulate(
         _show(result, out, truth)
     _warn_of_limits(result)
     return 0
+
+
+def _followed(
+    model: TorqueModel,
+    commanded: Motion,
+    theta: Float[Array, " n_params"],
+    rng: np.random.Generator,
+    sensing: SensorOptions,
+    loop: LoopOptions,
+    source: str,
+) -> Synthetic:
+    with progress("simulating") as step:
+        return run(
+            model,
+            commanded,
+            rng,
+            theta=theta,
+            sensors=sensing.sensors(),
+            controller=loop.controller(),
+            source=source,
+            progress=lambda share: step("simulating the closed loop", share),
+        )
 
 
 def _numbers(option: str, text: str) -> tuple[float, ...]:
