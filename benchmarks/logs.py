@@ -41,7 +41,7 @@ class Case:
 
 def cases(*, quick: bool) -> Iterator[Case | Note]:
     """Every case that can be run here, and a sentence where some cannot."""
-    yield simulated(1500 if quick else 20_000)
+    yield simulated(500 if quick else 5000)
     data = os.environ.get("DYNID_DATA")
     if quick:
         return
@@ -63,7 +63,7 @@ def through_urdf(robot: Robot) -> tuple[str, Robot]:
 
 
 def simulated(n_samples: int) -> Case:
-    """The Panda 20 % heavier than its file says, with friction and 1 N·m of white noise at 1 kHz; two motions."""
+    """The Panda 20 % heavier than its file says, with friction and 1 N·m of white noise at 250 Hz; two motions."""
     robot = through_urdf(load_robot("panda"))[1]
     model = TorqueModel(robot, friction_models(FRICTION))
     theta = 1.2 * model.nominal()
@@ -71,7 +71,7 @@ def simulated(n_samples: int) -> Case:
 
     def log(seed: int) -> Samples:
         rng = np.random.default_rng(seed)
-        t = np.arange(n_samples) / 1000.0
+        t = np.arange(n_samples) / 250.0
         omega = 2.0 * np.pi * 0.15 * np.arange(1, 6)
         phase, amplitude = rng.uniform(0.0, 2.0 * np.pi, (7, 5)), rng.uniform(0.05, 0.15, (7, 5))
         angle = t[:, None, None] * omega + phase

@@ -11,11 +11,11 @@ from dynid.regression.triangle import SLAB, triangular
 def test_the_factor_is_that_of_the_whole_matrix_up_to_signs(shape, order, rng):
     rows = np.asarray(rng.normal(size=shape), order=order)
     R = triangular(rows)
-    expected = np.linalg.qr(rows, mode="r")
+    expected = np.asarray(np.linalg.qr(rows, mode="r"), dtype=float)
     assert R.flags.c_contiguous
     np.testing.assert_array_equal(R, np.triu(R))
     # Householder reflections are backward stable: some roundings of the largest singular value.
-    np.testing.assert_allclose(np.abs(R), np.abs(expected), atol=1e-13 * np.linalg.norm(rows))
+    np.testing.assert_allclose(np.abs(R), np.abs(expected), atol=float(1e-13 * np.linalg.norm(rows)))
 
 
 def test_a_last_column_counts_like_any_other(rng):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import signal
+from scipy.fft import irfft, next_fast_len, rfft
 
 from dynid.arrays import Array, Float, readonly
 
@@ -48,7 +48,7 @@ class LowPass:
             return readonly(n == 0)
         # Two zeros at each end make the differences below exact on polynomials.
         window = np.zeros(len(n))
-        window[2:-2] = np.kaiser(len(n) - 4, signal.kaiser_beta(self.attenuation_db))
+        window[2:-2] = np.kaiser(len(n) - 4, _kaiser_beta(self.attenuation_db))
         fraction = 2.0 * self.cutoff_hz / self.rate_hz
         weights = fraction * np.sinc(fraction * n) * window
         return readonly(weights / weights.sum())
@@ -71,8 +71,7 @@ class LowPass:
     def applied(self, values: Float[Array, "n_samples *rest"], order: int = 0) -> Float[Array, "n_left *rest"]:
         """Filtered values (order 0) or their first or second time derivative; half_length samples go at each end."""
         kernel = (self.kernel, self.slope, self.curvature)[order]
-        weights = kernel.reshape(-1, *([1] * (values.ndim - 1)))
-        return signal.oaconvolve(values, weights, mode="valid", axes=0)
+        return _convolved(values, kernel)
 
     def thinned(self, values: Float[Array, "n_samples n_columns"], every: int) -> Float[Array, "n_left n_columns"]:
         """One filtered sample in `every`, the first centred on sample half_length; the others are not computed."""
@@ -93,6 +92,35 @@ class LowPass:
             block = values[first * every : first * every + length]
             out[first : first + count] = weights[:count, :length] @ block
         return out
+
+
+def _kaiser_beta(attenuation_db: float) -> float:
+    """Kaiser's shape parameter of a window with this attenuation (dB), by his own formula."""
+    if attenuation_db > 50.0:
+        return 0.1102 * (attenuation_db - 8.7)
+    over = max(attenuation_db - 21.0, 0.0)
+    return float(0.5842 * over**0.4 + 0.07886 * over)
+
+
+def _convolved(
+    values: Float[Array, "n_samples *rest"], kernel: Float[Array, " n_taps"]
+) -> Float[Array, "n_left *rest"]:
+    """Every whole overlap of values and kernel, by Fourier transforms of overlapping blocks.
+
+    As `scipy.signal.oaconvolve` does; importing that package takes longer than all filtering of a log.
+    """
+    n_taps, n_left = len(kernel), len(values) - len(kernel) + 1
+    if n_left <= 0:
+        return np.empty((0, *values.shape[1:]))
+    size = int(next_fast_len(min(8 * n_taps, len(values)), real=True))
+    step = size - n_taps + 1
+    spectrum = rfft(kernel, size).reshape(-1, *([1] * (values.ndim - 1)))
+    out = np.empty((n_left, *values.shape[1:]))
+    for first in range(0, n_left, step):
+        block = irfft(rfft(values[first : first + size], size, axis=0) * spectrum, size, axis=0)
+        count = min(step, n_left - first)
+        out[first : first + count] = block[n_taps - 1 : n_taps - 1 + count]
+    return out
 
 
 def motion_bandwidth_hz(q: Float[Array, "n_samples n_dof"], rate_hz: float, *, share: float = 0.95) -> float:
