@@ -19,7 +19,7 @@ robots = st.tuples(seeds, st.integers(1, 5))
 """Seed and number of joints, for `robot_of`."""
 links = st.tuples(seeds, st.floats(-3.0, 1.0), st.floats(-6.0, 6.0))
 """Seed, and powers of ten of size and mass, for `link_of`."""
-logs = st.tuples(seeds, st.integers(5, 40), st.sampled_from([0.0, -3.0, 1.7e9]), st.integers(-12, 12))
+logs = st.tuples(seeds, st.integers(25, 40), st.sampled_from([0.0, -3.0, 1.7e9]), st.integers(-12, 12))
 """Seed, number of samples, first time in s (also that of a Unix clock) and power of ten, for `recording_of`."""
 
 
