@@ -40,8 +40,8 @@ SURE = 5.0
 DELAY_GAIN = 1.03
 """Residual without over residual with a delay, RMS, that makes it worth while; and above which it does harm."""
 DELAY_HARM = 1.3
-STANDS_OUT = (4.5, 6.0)
-"""Times the usual residual of a contact that shows at several joints, and at one."""
+STANDS_OUT = (4.5, 6.0, 20.0)
+"""Times the usual residual of a contact that shows at several joints, at one, and at one that turns round meanwhile."""
 DRIFTED = 0.12
 """Change of friction over a log, relative to the friction, that is more than noise."""
 LOAD_SHARE = 0.3
@@ -307,7 +307,8 @@ def _along(arm: Arm, judged: Judged) -> list[Finding]:
     keep = np.full(rows.n_rows, True)
     findings: list[Finding] = []
     burst = burst_of(arm, judged, fit)
-    is_contact = burst is not None and burst.times > STANDS_OUT[0 if len(burst.joints) > 1 else 1]
+    kind = 0 if burst is None or len(burst.joints) > 1 else 2 if burst.turning else 1
+    is_contact = burst is not None and burst.times > STANDS_OUT[kind]
     if burst is not None and is_contact:
         keep = burst.keep
     step = load_step_of(arm, judged, fit, keep)
@@ -324,16 +325,16 @@ def _along(arm: Arm, judged: Judged) -> list[Finding]:
         findings.append(_contact(arm.robot, burst, rows))
     if (np.any(dry) or np.any(offset)) and drift.share > 0.08:
         joint = int(np.argmax(np.where(dry, changed, 0.0) + np.where(offset, moved, 0.0)))
-        kind, value, error = "friction", drift.dry[joint], drift.dry_error[joint]
+        what, value, error = "friction", drift.dry[joint], drift.dry_error[joint]
         if not dry[joint]:
-            kind, value, error = "the offset", drift.offset[joint], drift.offset_error[joint]
+            what, value, error = "the offset", drift.offset[joint], drift.offset_error[joint]
         count = np.count_nonzero(dry | offset)
         findings.append(
             Finding(
                 code="drift",
                 severity=Severity.WARNING,
                 joint=arm.robot.joint_names[joint] if count == 1 else None,
-                evidence=f"from start to end {kind} of {arm.robot.joint_names[joint]} changes by {value:.3g} ± {error:.2g} N·m "
+                evidence=f"from start to end {what} of {arm.robot.joint_names[joint]} changes by {value:.3g} ± {error:.2g} N·m "
                 f"(its friction is {drift.level[joint]:.3g}), and so at {count} of {arm.n_dof} joints; below "
                 f"{100.0 * DRIFTED:.0f} % is normal",
                 cause="gears and grease warm up, or a torque sensor drifts",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -54,9 +55,15 @@ class Arm:
         """Number of joints."""
         return self.model.n_dof
 
+    @cached_property
+    def _visible(self) -> tuple[Int[Array, " n_visible"], ...]:
+        return tuple(
+            np.flatnonzero(np.isin(self.base.independent, self.model.seen_by(joint))) for joint in range(self.n_dof)
+        )
+
     def visible(self, joint: int) -> Int[Array, " n_visible"]:
         """Base columns that can act on a joint."""
-        return np.flatnonzero(np.isin(self.base.independent, self.model.seen_by(joint)))
+        return self._visible[joint]
 
 
 @dataclass(frozen=True, eq=False)

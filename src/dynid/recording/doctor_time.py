@@ -22,6 +22,10 @@ AROUND = 1.0
 """Time in s on either side of a contact that is left out of what it is compared with."""
 USUAL = 0.97
 """Quantile of the residuals elsewhere that stands for what is usual."""
+ALSO = 2.0
+"""Times what is usual at which a contact shows at a further joint."""
+CREEP = 0.15
+"""Speed over the joint's largest at which dry friction is uncertain."""
 CANDIDATES = 3
 """Stretches of each length that are looked at closely."""
 STEPS = 14
@@ -94,6 +98,8 @@ class Burst:
     """How many times what is usual elsewhere."""
     joints: tuple[int, ...]
     """Where it shows."""
+    turning: bool
+    """Whether the joint where it shows most creeps or turns round meanwhile, so that friction may be the reason."""
     keep: Bool[Array, " n_rows"]
     """The rows outside."""
 
@@ -161,9 +167,12 @@ def _left_out(
     peak = outside.mean(axis=1) * fit.sigma
     loud = near & (np.abs(mean[:, joint]) > 0.4 * np.abs(mean[k, joint]))
     start, stop = float(t[loud].min(initial=t[k])), float(t[loud].max(initial=t[k]))
-    joints = tuple(int(j) for j in np.flatnonzero(times > 0.3 * times[joint]))
+    joints = tuple(int(j) for j in np.flatnonzero(times > max(0.3 * times[joint], ALSO)))
+    joints = joints or (joint,)
+    speed = np.abs(judged.rows.dq[:, joint])
+    turning = bool(np.min(speed[max(0, rows[0] - 1) : rows[-1] + 2]) < CREEP * np.max(speed))
     keep = (t < min(start, t[rows[0]]) - 0.2) | (t > max(stop, t[rows[-1]]) + 0.2)
-    return Burst(start, stop, peak, float(times[joint]), joints, keep)
+    return Burst(start, stop, peak, float(times[joint]), joints, turning, keep)
 
 
 def tip_columns(arm: Arm, judged: Judged, n_numbers: int = 4) -> Float[Array, "n_rows n_dof n_columns"]:
