@@ -67,7 +67,7 @@ def test_a_fault_is_called_by_its_name(logs, fault, rng):
 def repaired(log: Synthetic, spoiled: Recording, fix: str, folder) -> Recording:
     """The spoiled log written to a file and read again with the lines of the fix as its column map."""
     (folder / "map.toml").write_text(fix.split(MAP)[1], encoding="utf-8")
-    write_csv(folder / "log.csv", spoiled)
+    write_csv(spoiled, folder / "log.csv")
     return read_recording(
         folder / "log.csv", log.model.robot.joint_names, columns=read_column_map(folder / "map.toml")
     )

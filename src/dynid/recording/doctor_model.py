@@ -120,7 +120,7 @@ def _foreign(arm: Arm, found: Searched) -> list[Finding]:
     evidence += "the torque (median of the joints); more than 90 % is normal"
     if arm.robot.has_nominal:
         ratio = np.std(found.plain.rows.tau, axis=0) / np.maximum(
-            np.std(expected_torque(arm.robot, found.plain.rows.motion), axis=0), 1e-12
+            np.std(expected_torque(arm, found.plain.rows.motion), axis=0), 1e-12
         )
         evidence += f"; it swings {np.median(ratio):.2g} times as far as the robot file expects"
     return [
@@ -179,9 +179,9 @@ def _weightless(arm: Arm, judged: Judged) -> list[Finding]:
     if not np.any(robot.gravity):
         return []
     rows = judged.rows
-    total = expected_torque(robot, rows.motion)
+    total = expected_torque(arm, rows.motion)
     still = replace(rows, dq=np.zeros_like(rows.dq), ddq=np.zeros_like(rows.ddq))
-    heavy = np.std(expected_torque(robot, still.motion), axis=0)
+    heavy = np.std(expected_torque(arm, still.motion), axis=0)
     telling = heavy > 0.3 * np.std(total, axis=0)
     if not np.any(telling):
         return []
@@ -217,7 +217,7 @@ def _units(arm: Arm, judged: Judged) -> list[Finding]:
     if robot.has_nominal:
         if not np.any(known):
             return []
-        weight = np.std(expected_torque(robot, judged.rows.motion), axis=0)
+        weight = np.std(expected_torque(arm, judged.rows.motion), axis=0)
         middle = _weighted_median(np.abs(ratio[known]), weight[known])
         if not 1.0 / FAR_OFF < middle < FAR_OFF:
             evidence = f"torques are {middle:.3g} times those of the robot file's inertias; between 0.5 and 2 is normal"
