@@ -71,7 +71,7 @@ def fault_rows(n_logs: int = 50, *, seed: int = 0, faults: tuple[str, ...] = tup
 
 
 def clean_rows(n_logs: int = 50, *, seed: int = 1, n_random: int = 20) -> list[CleanRow]:
-    """The share of clean logs with a finding: the promised robots, and random arms of 2 to 7 joints, prismatic ones too."""
+    """The share of clean logs with a finding: promised robots, and random arms of 2 to 7 joints, prismatic ones too."""
     rng = np.random.default_rng(seed)
     arms: Mapping[str, list[Robot]] = {
         **{label: [robot] for label, robot in robots().items()},
@@ -101,5 +101,7 @@ if __name__ == "__main__":
         sys.stdout.flush()
     wanted = tuple(name for name in FAULTS if len(sys.argv) < 3 or sys.argv[2] in ("-v", name))
     for row in fault_rows(count, faults=wanted):
-        sys.stdout.write(f"{row.fault:28s} {row.robot:8s} {row.n_logs:4d} logs  found {row.detected:.2f}  wrong {row.wrong:.2f}\n")
+        sys.stdout.write(
+            f"{row.fault:28s} {row.robot:8s} {row.n_logs:4d} logs  found {row.detected:.2f}  wrong {row.wrong:.2f}\n"
+        )
         sys.stdout.flush()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.chain import InertialParameters, Robot
+from dynid.chain import Robot
 from dynid.chain.robot import rotation_about
 from dynid.dynamics import Motion, TorqueModel, friction_models
 from dynid.recording import Recording
@@ -45,7 +45,7 @@ def friction_parameters(model: TorqueModel, rng: np.random.Generator) -> Array:
 
 
 def clean_log(robot: Robot, rng: np.random.Generator, *, longest: float = 60.0) -> Synthetic:
-    """A log without a fault: rate 100 to 1000 Hz, 10 to 60 s, torque noise 0.2 to 5 %, any friction, at times in closed loop."""
+    """A log without a fault: 100 to 1000 Hz, 10 to 60 s, torque noise 0.2 to 5 %, any friction, some in closed loop."""
     rate = float(rng.choice([100.0, 125.0, 250.0, 500.0, 1000.0]))
     duration = float(rng.uniform(10.0, longest))
     closed = rng.random() < 0.2
@@ -205,12 +205,10 @@ def tip_load(log: Synthetic, rng: np.random.Generator) -> Array:
     mass = rng.uniform(0.03, 0.15) * float(np.sum(log.model.robot.nominal[:, 0]))
     com = rng.normal(size=3)
     com *= rng.uniform(0.02, 0.15) / np.linalg.norm(com)
-    pi = InertialParameters.from_body(mass, com, mass * 0.05**2 * np.eye(3)).pi if hasattr(InertialParameters, "from_body") else None
-    if pi is None:
-        inertia = mass * (0.05**2 * np.eye(3) + (com @ com) * np.eye(3) - np.outer(com, com))
-        pi = np.array(
-            [mass, *(mass * com), inertia[0, 0], inertia[0, 1], inertia[1, 1], inertia[0, 2], inertia[1, 2], inertia[2, 2]]
-        )
+    tensor = mass * (0.05**2 * np.eye(3) + (com @ com) * np.eye(3) - np.outer(com, com))
+    pi = np.array(
+        [mass, *(mass * com), tensor[0, 0], tensor[0, 1], tensor[1, 1], tensor[0, 2], tensor[1, 2], tensor[2, 2]]
+    )
     links = np.zeros((log.model.n_dof, 10))
     links[-1] = pi
     return TorqueModel(log.model.robot).torque(log.motion, links.ravel())
@@ -257,7 +255,9 @@ FAULTS: dict[str, Fault] = {
     "torque units, one joint": Fault(
         one_joint_in_other_units, ("torque-units",), "N·mm; percent of 20–300 N·m; motor side, 1/50–1/160; not the last"
     ),
-    "torque units, all joints": Fault(all_joints_in_other_units, ("torque-units",), "N·mm; motor side, 1/50–1/160 each"),
+    "torque units, all joints": Fault(
+        all_joints_in_other_units, ("torque-units",), "N·mm; motor side, 1/50–1/160 each"
+    ),
     "torque flipped, one joint": Fault(flipped_torque, ("flipped-torque",), "any joint"),
     "torque flipped, all joints": Fault(all_torques_flipped, ("flipped-torque",), ""),
     "position flipped": Fault(flipped_position, ("flipped-position",), "q and dq of any joint"),

@@ -1,4 +1,4 @@
-"""The checks of a log by the arm's own equations: silent on clean logs, right on spoiled ones, repaired by their fixes."""
+"""The checks of a log by the arm's own equations: silent on clean logs, right on spoiled ones; their fixes repair."""
 
 import json
 import re
@@ -68,9 +68,7 @@ def repaired(log: Synthetic, spoiled: Recording, fix: str, folder) -> Recording:
     """The spoiled log written to a file and read again with the lines of the fix as its column map."""
     (folder / "map.toml").write_text(fix.split(MAP)[1], encoding="utf-8")
     write_csv(spoiled, folder / "log.csv")
-    return read_recording(
-        folder / "log.csv", log.model.robot.joint_names, columns=read_column_map(folder / "map.toml")
-    )
+    return read_recording(folder / "log.csv", log.model.robot.joint_names, columns=read_column_map(folder / "map.toml"))
 
 
 @pytest.mark.parametrize(

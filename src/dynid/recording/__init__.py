@@ -33,6 +33,7 @@ MODULES = (
     "doctor_time",
     "doctor_nominal",
     "doctor_words",
+    "doctor_units",
     "doctor_model",
 )
 """The order of this folder: a module imports only those before it."""

@@ -1,4 +1,4 @@
-"""Explanations of a log: what its columns would have to be for the arm's equations to hold, and how well they then do."""
+"""Explanations of a log: what its columns would have to be for the arm's equations to hold, and how well they do."""
 
 from __future__ import annotations
 
@@ -181,10 +181,7 @@ def guessed_links(robot: Robot) -> Float[Array, "n_links 10"]:
     """Links of 3 kg reaching to the next joint, SI: right in order of magnitude for an arm that a person can lift."""
     links = np.zeros((robot.n_dof, 10))
     for i in range(robot.n_dof):
-        ends = [np.zeros(3)]
-        for child in robot.joints:
-            if child.parent == i:
-                ends.append(child.T_parent_joint[:3, 3])
+        ends = [np.zeros(3), *(child.T_parent_joint[:3, 3] for child in robot.joints if child.parent == i)]
         end = max(ends, key=lambda point: float(np.linalg.norm(point)))
         com = 0.5 * end if np.linalg.norm(end) > 0.02 else np.array([0.02, 0.02, 0.05])
         mass, size = 3.0, 0.05 + 0.3 * float(np.linalg.norm(end))

@@ -20,7 +20,9 @@ FLOOR = 3e-3
 """Noise assumed at least, relative to the RMS torque of a joint: filters and friction are never exact."""
 
 
-def rigid_columns(arm: Arm, motion: Motion, gravity: Float[Array, " 3"] | None = None) -> Float[Array, "n n_dof n_base"]:
+def rigid_columns(
+    arm: Arm, motion: Motion, gravity: Float[Array, " 3"] | None = None
+) -> Float[Array, "n n_dof n_base"]:
     """Base columns of every joint (SI), under the robot's own gravity (m/s²) or another."""
     Y = arm.model.regressor(motion)[:, :, arm.base.independent]
     if gravity is None:
@@ -228,7 +230,9 @@ def relative_scales(
         scale = np.array(start)
         for _ in range(4):
             ratio, form = _jointly(fits, tau, visible, n_base, scale)
-            if ratio < reached / 1.05 or (ratio < 1.05 * reached and np.sum(scale * sign < 0) < np.sum(best * sign < 0)):
+            if ratio < reached / 1.05 or (
+                ratio < 1.05 * reached and np.sum(scale * sign < 0) < np.sum(best * sign < 0)
+            ):
                 best, reached = scale, ratio
             if ratio < 0.5 * AGREED:
                 break

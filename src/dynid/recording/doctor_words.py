@@ -55,7 +55,9 @@ def _evidence(robot: Robot, found: Searched) -> str:
     plain, best = found.plain, found.best
     text = f"the rigid-body equations with friction leave {_quality(plain)} of the torque as logged"
     if plain.ratio > 1.5 and plain.ratio > 1.5 * best.ratio:
-        text += f" (joints disagree about the parameters they share by {plain.ratio:.3g} times their noise, normal is 1)"
+        text += (
+            f" (joints disagree about the parameters they share by {plain.ratio:.3g} times their noise, normal is 1)"
+        )
     wrong = np.flatnonzero(plain.sign < 0.0)
     if len(wrong):
         text += f"; friction drives the motion or inertia is negative at {_names(robot, wrong)}"
@@ -149,14 +151,22 @@ def _sign_findings(robot: Robot, found: Searched, evidence: str) -> list[Finding
         if not turned and not loaded:
             continue
         code = "flipped-joint" if turned and loaded else "flipped-position" if turned else "flipped-torque"
-        what = {"flipped-joint": "all signals", "flipped-position": "the position", "flipped-torque": "the torque"}[code]
-        other = " (turning its position and velocity round does as well)" if found.rival is not None and not turned else ""
+        what = {"flipped-joint": "all signals", "flipped-position": "the position", "flipped-torque": "the torque"}[
+            code
+        ]
+        other = (
+            " (turning its position and velocity round does as well)" if found.rival is not None and not turned else ""
+        )
         lines = {
             "flipped-joint": f"{key(name)} = -1",
             "flipped-position": f"{key(name)}.q = -1\n{key(name)}.dq = -1",
             "flipped-torque": f"{key(name)}.tau = -1",
         }[code]
-        note = "\n# leave out dq where the velocity already has the sign of the robot file" if code == "flipped-position" else ""
+        note = (
+            "\n# leave out dq where the velocity already has the sign of the robot file"
+            if code == "flipped-position"
+            else ""
+        )
         findings.append(
             Finding(
                 code=code,
