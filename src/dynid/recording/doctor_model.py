@@ -110,6 +110,10 @@ def _foreign(arm: Arm, found: Searched) -> list[Finding]:
     noise = found.best.noise
     if np.median(noise) < UNEXPLAINED:
         return []
+    best = found.best
+    step = load_step_of(arm, best, best.joint_fit(arm), np.full(best.rows.n_rows, True))
+    if step is not None and step.effect.share > 0.5:
+        return []  # a light wrist that picks up a heavy load
     evidence = f"the equations with friction explain {100.0 * (1.0 - min(1.0, float(np.median(noise)) ** 2)):.0f} % of "
     evidence += "the torque (median of the joints); more than 90 % is normal"
     if arm.robot.has_nominal:

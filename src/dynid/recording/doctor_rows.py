@@ -183,7 +183,7 @@ def _parts(samples: Samples, every: int) -> list[tuple[Array, ...]]:
     fastest = np.maximum(fastest, 1e-9 * np.max(fastest, initial=1e-9))
     # Between rows the filtered torque is needed only as densely as the low-pass lets it change.
     step = max(1, min(every, int(low_pass.rate_hz / (16.0 * low_pass.cutoff_hz)))) if low_pass.active else 1
-    parts = []
+    parts: list[tuple[Array, ...]] = []
     for segment in samples.segments:
         motion = segment.motion
         dry = [np.sign(motion.dq), *(np.tanh(motion.dq / (share * fastest)) for share in SLOW)]
