@@ -55,7 +55,9 @@ def _evidence(robot: Robot, found: Searched) -> str:
     plain, best = found.plain, found.best
     text = f"the rigid-body equations with friction leave {_quality(plain)} of the torque as logged"
     if plain.ratio > 1.5 and plain.ratio > 1.5 * best.ratio:
-        text += f" (joints disagree about the parameters they share by {plain.ratio:.3g} times their noise, normal is 1)"
+        text += (
+            f" (joints disagree about the parameters they share by {plain.ratio:.3g} times their noise, normal is 1)"
+        )
     wrong = np.flatnonzero(plain.sign < 0.0)
     if len(wrong):
         text += f"; friction drives the motion or inertia is negative at {_names(robot, wrong)}"
@@ -95,14 +97,14 @@ def _order_findings(robot: Robot, e: Explanation, evidence: str) -> list[Finding
     findings = []
     moved = np.flatnonzero(e.q_order != straight)
     if len(moved) and np.array_equal(e.q_order, e.tau_order):
-        order = [robot.joint_names[int(j)] for j in np.argsort(e.q_order)]
+        listed = [robot.joint_names[int(j)] for j in np.argsort(e.q_order)]
         findings.append(
             Finding(
                 code="permuted-joints",
                 severity=Severity.ERROR,
                 evidence=f"with {_names(robot, moved)} in another order the equations hold: {evidence}",
                 cause="the log lists the joints in another order than the robot file (ROS sorts them by name)",
-                fix=f"{MAP}\norder = {json.dumps(order, ensure_ascii=False)}",
+                fix=f"{MAP}\norder = {json.dumps(listed, ensure_ascii=False)}",
             )
         )
         return findings
@@ -149,14 +151,22 @@ def _sign_findings(robot: Robot, found: Searched, evidence: str) -> list[Finding
         if not turned and not loaded:
             continue
         code = "flipped-joint" if turned and loaded else "flipped-position" if turned else "flipped-torque"
-        what = {"flipped-joint": "all signals", "flipped-position": "the position", "flipped-torque": "the torque"}[code]
-        other = " (turning its position and velocity round does as well)" if found.rival is not None and not turned else ""
+        what = {"flipped-joint": "all signals", "flipped-position": "the position", "flipped-torque": "the torque"}[
+            code
+        ]
+        other = (
+            " (turning its position and velocity round does as well)" if found.rival is not None and not turned else ""
+        )
         lines = {
             "flipped-joint": f"{key(name)} = -1",
             "flipped-position": f"{key(name)}.q = -1\n{key(name)}.dq = -1",
             "flipped-torque": f"{key(name)}.tau = -1",
         }[code]
-        note = "\n# leave out dq where the velocity already has the sign of the robot file" if code == "flipped-position" else ""
+        note = (
+            "\n# leave out dq where the velocity already has the sign of the robot file"
+            if code == "flipped-position"
+            else ""
+        )
         findings.append(
             Finding(
                 code=code,
