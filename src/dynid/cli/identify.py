@@ -85,12 +85,9 @@ def identify(
         raise RecordingError("no log given; dynid identify ROBOT LOG --out DIR")
     loaded = options.load(robot)
     model = fit.torque_model(loaded)
-    with progress("looking at the logs"):
-        findings = _examined(loaded, logs, validate_on, log, fit)
-    # What is too short to be conditioned is refused there, as wrong input.
-    if has_errors([finding for finding in findings if finding.code != "short"]) and not force:
-        return _refused(findings, json)
-    show_findings([finding for finding in findings if finding.severity is not Severity.INFO], stderr=True)
+    findings = _examined(loaded, logs, validate_on, log, fit)
+    if _refuse(findings, force=force, json=json):
+        return 1
     with progress("base parameters") as step:
         base = base_parameters(model)
         step("reading and compressing the logs")
@@ -138,21 +135,27 @@ def _examined(
     findings: list[Finding] = []
     seen: list[Recording] = []
     for path in logs:
-        raw = log.raw(path, robot)
-        try:
-            good = raw.recording()
-        except RecordingError as error:
-            hint = f"dynid doctor {robot.name} {path} --write-map map.toml lists them all and leaves them out"
-            raise RecordingError(f"{error}; {hint}") from error
-        found = (*examine(robot, raw, friction=friction), *overlap_findings(good, seen, severity=Severity.WARNING))
-        seen.append(good)
+        with progress(f"looking at {path.name}"):
+            raw = log.raw(path, robot)
+            try:
+                good = raw.recording()
+            except RecordingError as error:
+                hint = f"dynid doctor {robot.name} {path} --write-map map.toml lists them all and leaves them out"
+                raise RecordingError(f"{error}; {hint}") from error
+            found = (*examine(robot, raw, friction=friction), *overlap_findings(good, seen, severity=Severity.WARNING))
+            seen.append(good)
         findings += [replace(f, evidence=f"{path}: {f.evidence}") if len(logs) > 1 else f for f in found]
     for path in validate_on:
         findings += overlap_findings(log.whole().raw(path, robot).good_rows(), seen)
     return findings
 
 
-def _refused(findings: list[Finding], json: bool) -> int:
+def _refuse(findings: list[Finding], *, force: bool, json: bool) -> bool:
+    """Whether errors forbid to go on; says what was found."""
+    # What is too short to be conditioned is refused there, as wrong input.
+    if force or not has_errors([finding for finding in findings if finding.code != "short"]):
+        show_findings([finding for finding in findings if finding.severity is not Severity.INFO], stderr=True)
+        return False
     if json:
         emit_json({"status": "refused", "findings": findings_json(findings), "files": {}})
     else:
@@ -161,7 +164,7 @@ def _refused(findings: list[Finding], json: bool) -> int:
         "the doctor found errors in the logs, and nothing was written",
         hint="repair what it names (dynid doctor ROBOT LOG --write-map map.toml), or go on with --force",
     )
-    return 1
+    return True
 
 
 def _texts(options: FitOptions | LogOptions | RobotOptions) -> dict[str, object]:
