@@ -128,7 +128,8 @@ def _degrees_by_limits(view: View, revolute: Bool[Array, " n_dof"], slopes: Slop
     limit = speed_limits(view.robot)
     # A shifted zero breaks the limits as well, but not by this much.
     far = (reach > FAR * wide) | (high - low > BEYOND * (upper - lower))
-    far |= (speed > 3.0 * limit) & (speed > 10.0 * view.speed_noise)
+    # Speed alone counts where positions have no limits to break.
+    far |= (speed > 3.0 * limit) & (speed > 10.0 * view.speed_noise) & ~np.isfinite(upper - lower)
     fits = (low * DEGREE > lower - slack) & (high * DEGREE < upper + slack) & (speed * DEGREE < BEYOND * limit)
     found = revolute & far & fits
     if not np.any(found):
