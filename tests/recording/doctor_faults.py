@@ -14,7 +14,7 @@ from dynid import TorqueModel, friction_models, load_robot
 from dynid.arrays import Array
 from dynid.chain import Joint, Limits, Link, Robot
 from dynid.recording import RawLog, Recording
-from dynid.recording.commanded import smooth_motion
+from dynid.recording.commanded import MotionKind, smooth_motion
 from dynid.recording.sensors import Level, SensorModel
 from dynid.recording.synthetic import plausible_parameters, simulate
 from tests.robots import random_link, random_placement
@@ -77,7 +77,7 @@ def clean_case(seed: int, *, index: int | None = None, velocity: str | None = No
     rng = np.random.default_rng(seed)
     index = int(rng.integers(len(robots()))) if index is None else index
     model, theta = arm(index, str(rng.choice(["viscous+coulomb+offset", "viscous+coulomb", "viscous"])))
-    kind = "fourier" if rng.random() < 0.6 else "sinusoids"
+    kind: MotionKind = "fourier" if rng.random() < 0.6 else "sinusoids"
     rate = float(rng.choice([100.0, 125.0, 200.0, 250.0, 500.0, 1000.0]))
     duration = float(rng.uniform(8.0, 25.0 if rate > 400.0 else 40.0))
     sources = ["measured", "measured", "differentiated", "none"]
@@ -297,16 +297,13 @@ def cut_short(case: Case, rng: Rng) -> RawLog:
 
 def slowed(case: Case, rng: Rng) -> RawLog:
     times = float(rng.uniform(15.0, 40.0))
-    dq = case.log.dq
-    changes: dict[str, object] = {"t": case.log.t * times}
-    if dq is not None:
-        changes["dq"] = dq / times
-    # Slower at the same rate: every so many of the samples are interpolated.
-    fine = np.arange(case.log.t[0] * times, case.log.t[-1] * times, case.log.jitter.median)[: 4 * case.log.n_samples]
+    t = case.log.t * times
+    # Slower at the same rate: most of the samples are interpolated.
+    fine = np.arange(t[0], t[-1], case.log.jitter.median)[: 4 * case.log.n_samples]
     values = {"t": fine}
     for name in case.log.signals:
-        table = changes.get(name, getattr(case.log, name))
-        values[name] = np.column_stack([np.interp(fine, changes["t"], c) for c in np.asarray(table).T])  # type: ignore[arg-type]
+        table = getattr(case.log, name) / (times if name == "dq" else 1.0)
+        values[name] = np.column_stack([np.interp(fine, t, column) for column in table.T])
     return raw_of(case.log, **values)
 
 

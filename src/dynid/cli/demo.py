@@ -116,17 +116,21 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
     show_findings(findings)
     _show(fitted.error.relative_percent, beside, float(np.mean(inside)), result.consistent)
     say("report", str(files["report"]))
+    _show_next(out)
+    return 0
+
+
+FILES = {"model": "model.json", "urdf": "robot.urdf", "report": "report.html"}
+
+
+def _show_next(out: Path) -> None:
     note("")
-    note(f"Open {files['report']} in a browser. Then try:")
+    note(f"Open {out / FILES['report']} in a browser. Then try:")
     note(f"  dynid doctor panda {out / 'train.csv'}                      what a log shows before any fit")
     note(f"  dynid identify panda {out / 'train.csv'} --validate {out / 'unseen.csv'} --out result")
     note("  dynid info YOUR.urdf                                 joints, limits and what can be identified")
     note("  dynid excite YOUR.urdf --out trajectory.csv          a motion for your own arm")
     note("  dynid identify YOUR.urdf YOUR_LOG.csv --out result   (columns t, q1…, dq1…, tau1…)")
-    return 0
-
-
-FILES = {"model": "model.json", "urdf": "robot.urdf", "report": "report.html"}
 
 
 def _show(fit: float, beside: dict[str, float], covered: float, possible: bool) -> None:

@@ -1,4 +1,4 @@
-"""Explanations of a log: what its columns would have to be for the arm's equations to hold, and how well they then do."""
+"""Explanations of a log: what its columns would have to be for the arm's equations to hold, and how well they do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from scipy.optimize import linear_sum_assignment
 from dynid.arrays import Array, Float, Int
 from dynid.chain.robot import Robot
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
 from dynid.recording.doctor_fit import FLOOR, Fit, Own, columns_of, fit, joint_ratio, own_fits, relative_scales
 from dynid.recording.doctor_rows import Arm, Rows
 
@@ -19,6 +18,8 @@ __all__ = ["Explanation", "Judged", "expected_torque", "judge"]
 
 SURE = 5.0
 """Standard deviations at which the sign of friction or inertia counts."""
+N_POSES = 6
+"""Poses over which the inertia that a joint feels is averaged."""
 SMALL = 0.01
 """Share of a joint's torque below which its friction or inertia says nothing about the sign."""
 WRONG_SIGN = 1.4
@@ -55,7 +56,8 @@ class Explanation:
         loads = np.count_nonzero(self.tau_order != np.arange(len(self.tau_order)))
         same = moved and np.array_equal(self.q_order, self.tau_order)
         turned, scaled = np.count_nonzero(self.q_sign < 0.0), np.count_nonzero(self.tau_scale != 1.0)
-        scaled = min(scaled, 1 if np.all(self.tau_scale == self.tau_scale[0]) else scaled)
+        if scaled and np.all(self.tau_scale == self.tau_scale[0]):
+            scaled = 1
         return float(moved + (0 if same else loads) + turned + scaled + (self.gravity is not None))
 
 
@@ -105,7 +107,7 @@ def judge(arm: Arm, rows: Rows, explanation: Explanation, *, scales: bool = Fals
     visible = [arm.visible(j) for j in range(arm.n_dof)]
     ratio = joint_ratio(fits, read.tau, visible, arm.base.n_base, np.ones(arm.n_dof))
     if scales:
-        expected = np.sqrt(np.mean(expected_torque(arm.robot, turned.motion) ** 2, axis=0))
+        expected = np.sqrt(np.mean(expected_torque(arm, turned.motion) ** 2, axis=0))
         scale, ratio = relative_scales(fits, read.tau, visible, arm.base.n_base, expected, sign)
         found = replace(found, tau_scale=found.tau_scale * scale)
         read = turned.loaded(found.tau_scale, found.tau_order)
@@ -137,14 +139,13 @@ def own_signs(
     noise: Float[Array, " n_dof"],
 ) -> Float[Array, " n_dof"]:
     """Whether friction takes energy and inertia is positive at every joint: 1, −1, or 0 where neither shows."""
-    poses = rows.q[np.linspace(0, rows.n_rows - 1, 12).astype(int)]
-    inertia = arm.model.inertia_rows(poses)[:, :, arm.base.independent].mean(axis=0)
+    inertia = _mean_inertia(arm, rows.q[np.linspace(0, rows.n_rows - 1, N_POSES).astype(int)])
     signs = np.zeros(arm.n_dof)
     for j, f in enumerate(fits):
         n_shapes = rows.friction.shape[2]
         functional = np.zeros((2, len(f.scale)))
         functional[0, f.n_rigid : f.n_rigid + n_shapes] = np.mean(rows.dq[:, j : j + 1] * rows.friction[:, j], axis=0)
-        functional[1, : f.n_rigid] = inertia[j * (j + 3) // 2, arm.visible(j)]
+        functional[1, : f.n_rigid] = inertia[j, arm.visible(j)]
         functional[1, -1] = 1.0
         back = solve_triangular(f.R, (functional / f.scale).T, trans="T").T
         value = back @ (f.basis.T @ tau[:, j])
@@ -158,20 +159,30 @@ def own_signs(
     return signs
 
 
-def expected_torque(robot: Robot, motion: Motion) -> Float[Array, "n_rows n_dof"]:
+def _mean_inertia(arm: Arm, poses: Float[Array, "n_poses n_dof"]) -> Float[Array, "n_dof n_base"]:
+    """What each base parameter adds to the inertia that each joint feels, mean over poses (SI)."""
+    n_poses, n_dof = poses.shape
+    ddq = np.zeros((n_dof + 1, n_poses, n_dof))
+    for j in range(n_dof):
+        ddq[j + 1, :, j] = 1.0
+    q = np.tile(poses, (n_dof + 1, 1))
+    motion = Motion(np.arange(len(q), dtype=float), q, np.zeros_like(q), ddq.reshape(-1, n_dof))
+    Y = arm.model.regressor(motion)[:, :, arm.base.independent].reshape(n_dof + 1, n_poses, n_dof, -1).mean(axis=1)
+    return np.stack([Y[j + 1, j] - Y[0, j] for j in range(n_dof)])
+
+
+def expected_torque(arm: Arm, motion: Motion) -> Float[Array, "n_rows n_dof"]:
     """The rigid torque (N·m or N) of the nominal arm, or of a guess where the robot file has no inertias."""
+    robot = arm.robot
     links = robot.nominal if robot.has_nominal else guessed_links(robot)
-    return TorqueModel(robot).torque(motion, links.ravel())
+    return arm.model.torque(motion, links.ravel())
 
 
 def guessed_links(robot: Robot) -> Float[Array, "n_links 10"]:
     """Links of 3 kg reaching to the next joint, SI: right in order of magnitude for an arm that a person can lift."""
     links = np.zeros((robot.n_dof, 10))
     for i in range(robot.n_dof):
-        ends = [np.zeros(3)]
-        for child in robot.joints:
-            if child.parent == i:
-                ends.append(child.T_parent_joint[:3, 3])
+        ends = [np.zeros(3), *(child.T_parent_joint[:3, 3] for child in robot.joints if child.parent == i)]
         end = max(ends, key=lambda point: float(np.linalg.norm(point)))
         com = 0.5 * end if np.linalg.norm(end) > 0.02 else np.array([0.02, 0.02, 0.05])
         mass, size = 3.0, 0.05 + 0.3 * float(np.linalg.norm(end))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import solve_triangular
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.motion import Motion
@@ -61,6 +62,14 @@ class Own:
     left: Float[Array, "n_dof n_dof"]
     """Products of what is left of every joint's torque at this joint's rows."""
 
+    @cached_property
+    def beside_friction(self) -> tuple[Float[Array, "n_rank n_rigid"], Float[Array, "n_rigid n_rigid"]]:
+        """Triangular factor of the rigid columns (SI) beside the joint's own ones, and the turn that leads to it."""
+        order = np.r_[self.n_rigid : self.R.shape[1], 0 : self.n_rigid]
+        n_own = self.R.shape[1] - self.n_rigid
+        Q, R = np.linalg.qr((self.R * self.scale)[:, order])
+        return Q[:, n_own:], R[n_own:, n_own:]
+
     def degrees(self) -> int:
         """Degrees of freedom left, at least a few."""
         return max(4, len(self.basis) - self.basis.shape[1])
@@ -76,7 +85,7 @@ def own_fits(
         scale = np.linalg.norm(W, axis=0)
         scale[scale == 0.0] = 1.0
         n = W.shape[1]
-        Q, R = qr(np.vstack([W / scale, RIDGE * np.eye(n)]), mode="economic", check_finite=False)
+        Q, R = np.linalg.qr(np.vstack([W / scale, RIDGE * np.eye(n)]))
         Q = Q[: len(W)]
         rest = tau - Q @ (Q.T @ tau)
         fits.append(Own(Q, R, scale, A.shape[1], rest.T @ rest))
@@ -134,7 +143,7 @@ def fit(
     length[length == 0.0] = 1.0
     system = np.vstack([stack[:, :n_params] / length, RIDGE * np.eye(n_params)])
     right = np.vstack([stack[:, n_params:], np.zeros((n_params, n_dof))])
-    Q, R = qr(system, mode="economic", check_finite=False)
+    Q, R = np.linalg.qr(system)
     c = Q.T @ right
     beta = solve_triangular(R, c.sum(axis=1)) / length
     residual = np.empty_like(tau)
@@ -180,22 +189,18 @@ def _jointly(
     blocks, right, left = [], [], np.zeros(n_dof)
     for j, f in enumerate(fits):
         sigma = max(np.sqrt(max(f.left[j, j], 0.0) / f.degrees()), FLOOR * rms[j], 1e-300)
-        # R with the friction columns first would have them eliminated; a second small QR does that.
-        order = np.r_[f.n_rigid : f.R.shape[1], 0 : f.n_rigid]
-        n_own = f.R.shape[1] - f.n_rigid
-        Q, R = qr((f.R * f.scale)[:, order], mode="economic", check_finite=False)
-        c = Q.T @ (f.basis.T @ tau[:, j])
+        Q, R = f.beside_friction
         block = np.zeros((f.n_rigid, n_base))
-        block[:, visible[j]] = R[n_own:, n_own:] / (sigma * abs(scale[j]))
+        block[:, visible[j]] = R / (sigma * abs(scale[j]))
         target = np.zeros((f.n_rigid, n_dof))
-        target[:, j] = np.sign(scale[j]) * c[n_own:] / sigma
+        target[:, j] = np.sign(scale[j]) * (Q.T @ (f.basis.T @ tau[:, j])) / sigma
         blocks.append(block)
         right.append(target)
         left[j] = f.left[j, j] / sigma**2
     W, T = np.vstack(blocks), np.vstack(right)
     length = np.linalg.norm(W, axis=0)
     length[length == 0.0] = 1.0
-    Q, _ = qr(np.vstack([W / length, RIDGE * np.eye(n_base)]), mode="economic", check_finite=False)
+    Q, _ = np.linalg.qr(np.vstack([W / length, RIDGE * np.eye(n_base)]))
     Q = Q[: len(W)]
     rest = T - Q @ (Q.T @ T)
     form = rest.T @ rest + np.diag(left)

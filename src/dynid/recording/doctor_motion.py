@@ -14,8 +14,9 @@ from dynid.recording.signals import Conditioning
 
 __all__ = ["motion_findings"]
 
-MUCH_REST = 0.2
-"""Share of the time at rest that is reported, and twice as much that is a warning."""
+MUCH_REST = 0.3
+MOST_REST = 0.5
+"""Share of the time at rest that is reported, and that is a warning."""
 ONE_WAY = 0.02
 """Share of the moving time in the rarer direction, below which a joint does not reverse."""
 SLOW = 0.1
@@ -58,7 +59,7 @@ def _rest(view: View) -> Iterator[Finding]:
         seconds = share * view.log.duration
         yield Finding(
             code="standstill",
-            severity=Severity.WARNING if share > 2.0 * MUCH_REST else Severity.INFO,
+            severity=Severity.WARNING if share > MOST_REST else Severity.INFO,
             evidence=f"every joint rests in {100.0 * share:.3g} % of the samples ({seconds:.3g} s); below "
             f"{100.0 * MUCH_REST:.0f} % is normal",
             cause="the log starts long before or ends long after the motion, or waits between motions",

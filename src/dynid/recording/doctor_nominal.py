@@ -26,7 +26,7 @@ PLAIN_FRICTION = ("viscous", "coulomb", "offset")
 def nominal_scales(arm: Arm, judged: Judged) -> tuple[Float[Array, " n_dof"], Float[Array, " n_dof"]]:
     """Measured over expected torque of every joint beside its friction, and the error of that ratio (dimensionless)."""
     rows = judged.rows
-    expected = expected_torque(arm.robot, rows.motion)
+    expected = expected_torque(arm, rows.motion)
     ratio, error = np.full(arm.n_dof, np.nan), np.full(arm.n_dof, np.inf)
     for j in range(arm.n_dof):
         Q = np.linalg.qr(_unit(judged.own[j]))[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -54,9 +55,15 @@ class Arm:
         """Number of joints."""
         return self.model.n_dof
 
+    @cached_property
+    def _visible(self) -> tuple[Int[Array, " n_visible"], ...]:
+        return tuple(
+            np.flatnonzero(np.isin(self.base.independent, self.model.seen_by(joint))) for joint in range(self.n_dof)
+        )
+
     def visible(self, joint: int) -> Int[Array, " n_visible"]:
         """Base columns that can act on a joint."""
-        return np.flatnonzero(np.isin(self.base.independent, self.model.seen_by(joint)))
+        return self._visible[joint]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +109,7 @@ class Rows:
         return Motion(self.t, self.q, self.dq, self.ddq)
 
     def turned(self, signs: Float[Array, " n_dof"], order: Int[Array, " n_dof"] | None = None) -> Rows:
-        """The rows had the positions of some joints the other sign, or another order (column k of the new from order[k])."""
+        """The rows with positions in another order (joint k from column ``order[k]``) and of other signs."""
         picked = np.arange(self.n_dof) if order is None else order
         return replace(
             self,
@@ -118,9 +125,10 @@ class Rows:
         return replace(self, tau=self.tau[:, picked] * scale, tau_fine=self.tau_fine[:, picked] * scale)
 
     def shifted(self, delay: float) -> Rows:
-        """The rows with the torque `delay` s later than logged taken for that of each instant."""
-        tau = np.column_stack([np.interp(self.t + delay, self.t_fine, column) for column in self.tau_fine.T])
-        return replace(self, tau=tau)
+        """The rows with the torque logged `delay` s later taken for that of each instant; those without one go."""
+        times = self.t + delay
+        tau = np.column_stack([np.interp(times, self.t_fine, column) for column in self.tau_fine.T])
+        return replace(self, tau=tau).some((times >= self.t_fine[0]) & (times <= self.t_fine[-1]))
 
     def some(self, keep: Array) -> Rows:
         """The rows of a mask or of indices."""
@@ -175,7 +183,7 @@ def _parts(samples: Samples, every: int) -> list[tuple[Array, ...]]:
     fastest = np.maximum(fastest, 1e-9 * np.max(fastest, initial=1e-9))
     # Between rows the filtered torque is needed only as densely as the low-pass lets it change.
     step = max(1, min(every, int(low_pass.rate_hz / (16.0 * low_pass.cutoff_hz)))) if low_pass.active else 1
-    parts = []
+    parts: list[tuple[Array, ...]] = []
     for segment in samples.segments:
         motion = segment.motion
         dry = [np.sign(motion.dq), *(np.tanh(motion.dq / (share * fastest)) for share in SLOW)]
@@ -190,10 +198,8 @@ def _parts(samples: Samples, every: int) -> list[tuple[Array, ...]]:
         late = np.gradient(thinned[0], every / low_pass.rate_hz, axis=0) if n_rows > 1 else np.zeros_like(dq)
         friction = np.stack([dq, dq * np.abs(dq), *thinned, late], axis=2)
         tau = low_pass.thinned(segment.tau, every)
-        parts.append(
-            (motion.t[at], motion.q[at], dq, motion.ddq[at], tau, friction)
-            + (motion.t[lost + step * np.arange(len(fine))], fine)
-        )
+        t_fine = motion.t[lost + step * np.arange(len(fine))]
+        parts.append((motion.t[at], motion.q[at], dq, motion.ddq[at], tau, friction, t_fine, fine))
     return parts
 
 

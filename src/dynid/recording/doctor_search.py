@@ -22,7 +22,7 @@ COARSE_ROWS = 200
 FINALISTS = 4
 MAX_ROUNDS = 4
 WORTH = 3.0
-"""Fall of the cost that an explanation must bring: as if one joint's residual fell to a fifth, or two joints' to half."""
+"""Fall of the cost that an explanation must bring: as if one joint's residual fell to a fifth, or two to half."""
 PRICE = 0.4
 """Of each thing assumed to be wrong, in units of the cost."""
 TILTED = 0.026

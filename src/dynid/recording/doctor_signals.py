@@ -10,8 +10,8 @@ import numpy as np
 from dynid.chain.robot import Robot
 from dynid.errors import RecordingError
 from dynid.recording.doctor_motion import motion_findings
+from dynid.recording.doctor_slopes import position_unit_findings, slopes_of, velocity_findings
 from dynid.recording.doctor_stamps import row_findings, stamp_findings, time_factor
-from dynid.recording.doctor_units import position_unit_findings, slopes_of, velocity_findings
 from dynid.recording.doctor_values import value_findings
 from dynid.recording.doctor_view import View
 from dynid.recording.findings import Finding, Severity

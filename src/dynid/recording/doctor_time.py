@@ -22,6 +22,12 @@ AROUND = 1.0
 """Time in s on either side of a contact that is left out of what it is compared with."""
 USUAL = 0.97
 """Quantile of the residuals elsewhere that stands for what is usual."""
+DOUBT = 0.25
+"""Weight of a joint that creeps or turns round meanwhile: friction may be the reason."""
+ALSO = 1.5
+"""Times what is usual at which a contact shows at a further joint."""
+CREEP = 0.15
+"""Speed over the joint's largest at which dry friction is uncertain."""
 CANDIDATES = 3
 """Stretches of each length that are looked at closely."""
 STEPS = 14
@@ -91,7 +97,7 @@ class Burst:
     peak: Float[Array, " n_dof"]
     """Mean torque that the model lacks there, N·m or N."""
     times: float
-    """How many times what is usual elsewhere."""
+    """How many times what is usual elsewhere, the joints together."""
     joints: tuple[int, ...]
     """Where it shows."""
     keep: Bool[Array, " n_rows"]
@@ -159,17 +165,20 @@ def _left_out(
         [C[j * len(rows) : (j + 1) * len(rows)][:, j * len(rows) : (j + 1) * len(rows)].sum() for j in range(n_dof)]
     )
     times = np.abs(outside.sum(axis=1)) / np.sqrt(np.maximum(blocks, len(rows))) / usual
+    speed = np.abs(judged.rows.dq)
+    creeping = np.min(speed[max(0, rows[0] - 1) : rows[-1] + 2], axis=0) < CREEP * np.max(speed, axis=0)
+    times = np.where(creeping, DOUBT * times, times)
     joint = int(np.argmax(times))
-    peak = outside.mean(axis=1) * fit.sigma
     loud = near & (np.abs(mean[:, joint]) > 0.4 * np.abs(mean[k, joint]))
     start, stop = float(t[loud].min(initial=t[k])), float(t[loud].max(initial=t[k]))
-    joints = tuple(int(j) for j in np.flatnonzero(times > 0.3 * times[joint]))
+    joints = tuple(int(j) for j in np.flatnonzero(times >= max(0.3 * times[joint], min(ALSO, times[joint]))))
     keep = (t < min(start, t[rows[0]]) - 0.2) | (t > max(stop, t[rows[-1]]) + 0.2)
-    return Burst(start, stop, peak, float(times[joint]), joints, keep)
+    peak = outside.mean(axis=1) * fit.sigma
+    return Burst(start, stop, peak, float(np.linalg.norm(times)), joints, keep)
 
 
 def tip_columns(arm: Arm, judged: Judged, n_numbers: int = 4) -> Float[Array, "n_rows n_dof n_columns"]:
-    """Columns of mass and first moments (SI) of the last link, for a load on it, under the gravity of the explanation."""
+    """Columns of mass and first moments (SI) of a load on the last link, under the gravity of the explanation."""
     n = arm.n_dof
     last = [i for i in range(n) if i not in arm.robot.parents][-1]
     robot = arm.robot if judged.explanation.gravity is None else arm.robot.with_gravity(judged.explanation.gravity)

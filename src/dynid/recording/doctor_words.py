@@ -97,14 +97,14 @@ def _order_findings(robot: Robot, e: Explanation, evidence: str) -> list[Finding
     findings = []
     moved = np.flatnonzero(e.q_order != straight)
     if len(moved) and np.array_equal(e.q_order, e.tau_order):
-        order = [robot.joint_names[int(j)] for j in np.argsort(e.q_order)]
+        listed = [robot.joint_names[int(j)] for j in np.argsort(e.q_order)]
         findings.append(
             Finding(
                 code="permuted-joints",
                 severity=Severity.ERROR,
                 evidence=f"with {_names(robot, moved)} in another order the equations hold: {evidence}",
                 cause="the log lists the joints in another order than the robot file (ROS sorts them by name)",
-                fix=f"{MAP}\norder = {json.dumps(order, ensure_ascii=False)}",
+                fix=f"{MAP}\norder = {json.dumps(listed, ensure_ascii=False)}",
             )
         )
         return findings
