@@ -21,7 +21,7 @@ from dynid.writers import Criterion, Figure, Report, Section, Table, identificat
 from dynid.writers.charts import torque_figures
 from dynid.writers.drawing import MAX_POINTS, curve, kept, packed, shown
 from dynid.writers.report import BADGES, worst
-from dynid.writers.tables import provenance_tables
+from dynid.writers.report_tables import provenance_tables
 from tests.regression.logs import truth
 from tests.robots import random_robot
 from tests.writers.reports import FINDINGS, HOSTILE, case

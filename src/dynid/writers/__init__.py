@@ -16,7 +16,7 @@ MODULES = (
     "charts_friction",
     "charts_links",
     "verdict",
-    "tables",
+    "report_tables",
     "identification",
     "trajectory",
 )

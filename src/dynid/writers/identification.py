@@ -31,7 +31,7 @@ from dynid.writers.charts_links import links_figure
 from dynid.writers.drawing import MAX_POINTS
 from dynid.writers.model_file import IdentifiedModel
 from dynid.writers.report import Figure, Report, Section, Table, Tile, worst
-from dynid.writers.tables import (
+from dynid.writers.report_tables import (
     coefficient_table,
     conditioning_table,
     error_table,
