@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dynid import load_robot
+from dynid import Motion, load_robot
 from dynid.recording import Conditioning
-from dynid.regression import OLS, Feasible, SampleRows, compress
+from dynid.regression import OLS, Feasible, SampleRows, compress, unexcited
 from dynid.regression.estimate import Uncertainty
 from tests.regression.logs import truth
 
@@ -67,3 +67,21 @@ def test_a_silent_direction_is_chosen_by_the_prior_where_there_is_one(regression
     covariance = np.diag(np.full(len(estimate.beta), 0.01**2))
     covariance[0, 0] = np.inf
     assert with_covariance(estimate, covariance).origins[0] == "prior"
+
+
+@pytest.mark.parametrize("estimator", [OLS(), Feasible()], ids=lambda e: type(e).__name__)
+def test_coefficients_of_a_joint_that_stands_still_are_never_called_identified(estimator):
+    rng = np.random.default_rng(1)
+    case = truth(load_robot("spatial2r"), rng, duration=10.0)
+    still = np.array([1.0, 0.0])
+    motion = Motion(case.motion.t, case.motion.q * still, case.motion.dq * still, case.motion.ddq * still)
+    moved = replace(case, motion=motion, tau=case.model.torque(motion, case.theta))
+    recording = moved.recording(rng, 0.01)
+    samples = Conditioning(cutoff_hz=20.0).plan(recording).apply(recording)
+    regression = compress(SampleRows(case.model, case.base, (samples,)))
+    estimate = estimator.fit(regression)
+    hidden = unexcited(regression)
+    assert {"fv2", "fc2", "J2zz"} <= set(hidden)
+    words = dict(zip(case.base.leading, estimate.trust, strict=True))
+    assert {words[symbol] for symbol in hidden} == {"unseen"}
+    assert words["fv1"] == "identified"

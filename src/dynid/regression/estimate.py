@@ -8,17 +8,29 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from dynid.arrays import Array, Float, freeze_arrays
+from dynid.arrays import Array, Bool, Float, freeze_arrays
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
 from dynid.regression.problem import RANK_TOLERANCE, Regression, column_scale
 from dynid.regression.status import Status
 
-__all__ = ["UNRELIABLE", "Estimate", "FitError", "Origin", "Trust", "Uncertainty", "full_estimate", "uncertainty"]
+__all__ = [
+    "UNRELIABLE",
+    "Estimate",
+    "FitError",
+    "Origin",
+    "Trust",
+    "Uncertainty",
+    "full_estimate",
+    "uncertainty",
+    "unseen_columns",
+]
 
 UNRELIABLE = 0.3
 """A coefficient whose standard deviation exceeds this share of its value is not reliable [Gaz2019]_."""
 INFLATION_FLOOR = 0.5
+_SHARE = 1e-3
+"""Part of a coefficient in a direction that was not excited, relative, above which it counts as not seen."""
 
 Trust = Literal["identified", "unreliable", "unseen"]
 Origin = Literal["identified", "combination", "prior", "bound", "open", "unreliable"]
@@ -117,8 +129,18 @@ def uncertainty(
         middle[np.ix_(columns, columns)] += inflation[j] * part
     H_inv = inverse @ inverse.T
     covariance = H_inv @ middle @ H_inv / np.outer(scale, scale)
+    hidden = unseen_columns(regression)
+    covariance[hidden, hidden] = np.inf
     white_std = np.sqrt(np.maximum(np.diag(H_inv @ white @ H_inv), 0.0)) / scale
     return Uncertainty(0.5 * (covariance + covariance.T), white_std, noise, inflation)
+
+
+def unseen_columns(regression: Regression) -> Bool[Array, " n_base"]:
+    """Which coefficients the motion of these logs does not show, alone or apart from others."""
+    R = regression.stacked().R
+    _, values, rows = np.linalg.svd(R / column_scale(R))
+    null = rows[values <= RANK_TOLERANCE * max(values[0], 1e-300)]
+    return np.linalg.norm(null, axis=0) > _SHARE if len(null) else np.zeros(R.shape[1], dtype=bool)
 
 
 def _inverse(R: Float[Array, "n_base n_base"]) -> Float[Array, "n_base n_base"]:

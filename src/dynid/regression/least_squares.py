@@ -11,7 +11,7 @@ from dynid.arrays import Array, Float, Int
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
 from dynid.errors import RegressionError
-from dynid.regression.estimate import Estimate, FitError, uncertainty
+from dynid.regression.estimate import Estimate, FitError, uncertainty, unseen_columns
 from dynid.regression.problem import RANK_TOLERANCE, Regression, Stacked, column_scale, compress
 from dynid.regression.rows import HeldRows, JointRows, RowSource
 from dynid.regression.status import Status
@@ -175,10 +175,6 @@ def _fitted(name: str, regression: Regression, weights: Float[Array, " n_dof"] |
     status = Status.CONVERGED
     if rank < regression.base.n_base:
         status = Status.RANK_DEFICIENT
-        hidden = np.isin(regression.base.leading, unexcited(regression))
-        covariance = sure.covariance.copy()
-        covariance[hidden, hidden] = np.inf
-        sure = replace(sure, covariance=covariance)
     return Estimate(
         estimator=name,
         model=regression.model,
@@ -196,9 +192,4 @@ def _fitted(name: str, regression: Regression, weights: Float[Array, " n_dof"] |
 
 def unexcited(regression: Regression) -> tuple[str, ...]:
     """Symbols of the coefficients that the motion of these logs does not show, alone or apart from others."""
-    R = regression.stacked().R
-    scale = column_scale(R)
-    _, values, rows = np.linalg.svd(R / scale)
-    null = rows[values <= RANK_TOLERANCE * max(values[0], 1e-300)]
-    hidden = np.linalg.norm(null, axis=0) > 1e-3 if len(null) else np.zeros(len(scale), dtype=bool)
-    return tuple(symbol for symbol, missing in zip(regression.base.leading, hidden, strict=True) if missing)
+    return tuple(np.array(regression.base.leading)[unseen_columns(regression)].tolist())

@@ -25,7 +25,7 @@ def friction_figures(
     theta: Float[Array, " n_params"],
     velocity: Float[Array, "n_rows n_dof"],
     residual: Float[Array, "n_rows n_dof"],
-    others: Sequence[tuple[str, TorqueModel, Float[Array, " n_params"]]] = (),
+    others: Sequence[tuple[str, TorqueModel, Float[Array, " _"]]] = (),
     *,
     n_points: int = POINTS,
 ) -> tuple[Figure, ...]:

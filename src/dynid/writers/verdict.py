@@ -86,8 +86,13 @@ def _possible(model: IdentifiedModel, estimate: Estimate) -> Criterion:
         return Criterion(name, "good", "every link is possible", asked)
     if model.links:
         return Criterion(name, "not good enough", "the full parameter set is not possible", asked)
-    found = f"{estimate.estimator} gives no full set; --estimator feasible does"
-    return Criterion(name, "usable", found, asked)
+    return Criterion(name, "usable", _no_full_set(estimate), asked)
+
+
+def _no_full_set(estimate: Estimate) -> str:
+    if estimate.estimator in ("feasible", "retrieval"):
+        return f"{estimate.estimator} found no full set"
+    return f"{estimate.estimator} gives no full parameter set; --estimator feasible does"
 
 
 def verdict(
@@ -115,7 +120,7 @@ def verdict(
     elif model.links:
         text += "The full parameter set is NOT physically possible. "
     else:
-        text += f"The estimator {estimate.estimator} gives no full parameter set; --estimator feasible does. "
+        text += f"The estimator {_no_full_set(estimate)}. "
     return text + (f"Advice: {estimate.status.value}." if estimate.status.value else "")
 
 
