@@ -43,6 +43,8 @@ __all__ = [
 
 STREAMED_BYTES = 64 * 2**20
 """Log files larger than this are streamed, never held as a whole: conditioning takes some ten times their size."""
+PIECE_SAMPLES = 40_000
+"""Samples of a streamed log that are conditioned at a time: the memory of a long log is some 5 kB a sample of these."""
 PACKED_BYTES = 16 * 2**20
 """The same for packed text, which is some four times as long as its file."""
 
@@ -71,7 +73,7 @@ class LogOptions:
 
     def stream(self, path: Path, robot: Robot) -> Iterator[Recording]:
         """The asked part of a log in pieces, with torques (N·m or N)."""
-        for piece in stream_recording(path, robot.joint_names, columns=self.map()):
+        for piece in stream_recording(path, robot.joint_names, columns=self.map(), chunk_samples=PIECE_SAMPLES):
             if (self.until is not None and piece.t[0] >= self.until) or (
                 self.from_ is not None and piece.t[-1] < self.from_
             ):
