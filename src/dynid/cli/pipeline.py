@@ -46,6 +46,8 @@ __all__ = [
 
 STREAMED_BYTES = 64 * 2**20
 """Log files larger than this are streamed, never held as a whole: conditioning takes some ten times their size."""
+PIECE_SAMPLES = 40_000
+"""Samples of a streamed log that are conditioned at a time: the memory of a long log is some 5 kB a sample of these."""
 PACKED_BYTES = 16 * 2**20
 """The same for packed text, which is some four times as long as its file."""
 LOOKED_AT = 100_000
@@ -77,7 +79,8 @@ class LogOptions:
     def stream(self, path: Path, robot: Robot, step: Step | None = None) -> Iterator[Recording]:
         """The asked part of a log in pieces, with torques (N·m or N); `step` is told how far the reading is."""
         row_bytes, n_read = (None if step is None else _row_bytes(path)), 0
-        for piece in stream_recording(path, robot.joint_names, columns=self.map()):
+        pieces = stream_recording(path, robot.joint_names, columns=self.map(), chunk_samples=PIECE_SAMPLES)
+        for piece in pieces:
             n_read += piece.n_samples
             if step is not None:
                 share = None if row_bytes is None else n_read * row_bytes / path.stat().st_size

@@ -58,7 +58,13 @@ def _pieces(
 
     n_read = 0
     with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=n_samples, columns=list(fields)):
+        # Group by group: a single pass over all of them keeps what it has read until its end.
+        batches = (
+            batch
+            for group in range(file.num_row_groups)
+            for batch in file.iter_batches(batch_size=n_samples, row_groups=[group], columns=list(fields))
+        )
+        for batch in batches:
             content: dict[str, Float[Array, " n_samples"]] = {}
             for field in fields:
                 content |= _flat(field, batch.column(field), first)
