@@ -139,7 +139,7 @@ def xml(data: bytes, rng: random.Random) -> bytes:
         elif kind == 10:
             inner = element
             for _ in range(rng.choice((2, 30, 400))):
-                inner = etree.SubElement(inner, element.tag, dict(element.attrib))
+                inner = etree.SubElement(inner, element.tag, {str(k): str(v) for k, v in element.attrib.items()})
         elif kind == 11:
             element.text = rng.choice((" x ", "1 2 3", "]]>", "\n\n"))
     return etree.tostring(root)

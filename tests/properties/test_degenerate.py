@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dynid.chain import InertialParameters, Joint, Link, Robot
+from dynid.chain.robot import JointType
 from dynid.cli import main
 from dynid.dynamics import Motion, TorqueModel, base_parameters
 from dynid.errors import DynidError, RecordingError
@@ -22,7 +23,7 @@ def fitted(case, recording, estimator):
     return estimator.fit(compress(SampleRows(case.model, case.base, (samples,))))
 
 
-def chain(n_joints: int, rng: np.random.Generator, kind: str = "revolute") -> Robot:
+def chain(n_joints: int, rng: np.random.Generator, kind: JointType = "revolute") -> Robot:
     joints = []
     for k in range(n_joints):
         T = np.eye(4)
