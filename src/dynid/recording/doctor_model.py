@@ -34,7 +34,7 @@ SURE = 5.0
 DELAY_GAIN = 1.03
 """Residual without over residual with a delay, RMS, that makes it worth while; and above which it does harm."""
 DELAY_HARM = 1.3
-STANDS_OUT = (3.3, 4.0)
+STANDS_OUT = (3.3, 3.6)
 """Times the usual residual of a contact that shows at several joints, and at one."""
 DRIFTED = 0.12
 """Change of friction over a log, relative to the friction, that is more than noise."""
@@ -81,7 +81,7 @@ def model_findings(
     findings += reading_findings(robot, found)
     findings += _gravity(arm, found)
     judged = found.best
-    if not any(finding.code == "torque-units" for finding in findings):
+    if judged.explanation.gravity is None and not any(finding.code == "torque-units" for finding in findings):
         findings += unit_findings(arm, judged)
     if not any(finding.severity is Severity.ERROR for finding in findings) or not suspicious(judged):
         more, judged = _delay(arm, judged)

@@ -23,9 +23,11 @@ AROUND = 1.0
 USUAL = 0.97
 """Quantile of the residuals elsewhere that stands for what is usual."""
 DOUBT = 0.25
-"""Weight of a joint that creeps or turns round meanwhile: friction may be the reason."""
+"""Weight of a joint that creeps or turns round meanwhile, where it lacks less than its friction."""
 ALSO = 1.5
 """Times what is usual at which a contact shows at a further joint."""
+AT_ONCE = 3
+"""Joints that lack torque at the same time without that being a matter of friction."""
 CREEP = 0.15
 """Speed over the joint's largest at which dry friction is uncertain."""
 CANDIDATES = 3
@@ -167,14 +169,25 @@ def _left_out(
     times = np.abs(outside.sum(axis=1)) / np.sqrt(np.maximum(blocks, len(rows))) / usual
     speed = np.abs(judged.rows.dq)
     creeping = np.min(speed[max(0, rows[0] - 1) : rows[-1] + 2], axis=0) < CREEP * np.max(speed, axis=0)
-    times = np.where(creeping, DOUBT * times, times)
+    peak = outside.mean(axis=1) * fit.sigma
+    doubtful = creeping & (np.abs(peak) < friction_level(arm, judged, fit))
+    if np.count_nonzero(times > ALSO) >= AT_ONCE:
+        doubtful[:] = False
+    times = np.where(doubtful, DOUBT * times, times)
     joint = int(np.argmax(times))
     loud = near & (np.abs(mean[:, joint]) > 0.4 * np.abs(mean[k, joint]))
     start, stop = float(t[loud].min(initial=t[k])), float(t[loud].max(initial=t[k]))
     joints = tuple(int(j) for j in np.flatnonzero(times >= max(0.3 * times[joint], min(ALSO, times[joint]))))
     keep = (t < min(start, t[rows[0]]) - 0.2) | (t > max(stop, t[rows[-1]]) + 0.2)
-    peak = outside.mean(axis=1) * fit.sigma
     return Burst(start, stop, peak, float(np.linalg.norm(times)), joints, keep)
+
+
+def friction_level(arm: Arm, judged: Judged, fit: Fit) -> Float[Array, " n_dof"]:
+    """RMS of the friction of every joint in the fit, N·m or N."""
+    n_own, friction = judged.own[0].shape[1], judged.rows.friction
+    starts = arm.base.n_base + n_own * np.arange(arm.n_dof)
+    curves = [friction[:, j] @ fit.beta[k : k + friction.shape[2]] for j, k in enumerate(starts)]
+    return np.sqrt(np.mean(np.square(curves), axis=1))
 
 
 def tip_columns(arm: Arm, judged: Judged, n_numbers: int = 4) -> Float[Array, "n_rows n_dof n_columns"]:
@@ -249,12 +262,10 @@ def drift_of(arm: Arm, judged: Judged, fit: Fit, keep: Bool[Array, " n_rows"]) -
     span = max(float(rows.t[-1] - rows.t[0]), 1e-9)
     ramp = (rows.t - rows.t[0]) / span - 0.5
     columns = np.zeros((rows.n_rows, n_dof, 2 * n_dof))
-    level = np.empty(n_dof)
+    level = friction_level(arm, judged, fit)
     for j in range(n_dof):
         first = n_base + j * n_own
-        n_shapes = rows.friction.shape[2]
-        curve = rows.friction[:, j] @ fit.beta[first : first + n_shapes]
-        level[j] = np.sqrt(np.mean(curve**2))
+        curve = rows.friction[:, j] @ fit.beta[first : first + rows.friction.shape[2]]
         columns[:, j, 2 * j] = ramp * curve / max(level[j], 1e-300)
         columns[:, j, 2 * j + 1] = ramp
     effect = effect_of(arm, judged, fit, columns, keep)
