@@ -120,6 +120,8 @@ def show_findings(findings: Sequence[Finding], *, stderr: bool = False) -> None:
     if not stderr:
         counts = {severity: sum(f.severity is severity for f in findings) for severity in COLOURS}
         said = ", ".join(
-            f"{count} {severity.value}{'s' if count > 1 else ''}" for severity, count in counts.items() if count
+            f"{count} {severity.value}{'s' if count > 1 and severity is not Severity.INFO else ''}"
+            for severity, count in counts.items()
+            if count
         )
         note(f"found      {said}")

@@ -35,7 +35,9 @@ def overlap(log: Recording, other: Recording) -> float:
     used = spread > 0.0
     if not np.any(used):
         return 0.0
-    one, two = one[:, used] / spread[used], two[:, used] / spread[used]
+    # Numbers that were re-saved with few digits agree to half of their last one.
+    scale = np.maximum(spread, 0.6 * np.maximum(_last_digit(one), _last_digit(two)) / SAME)[used]
+    one, two = one[:, used] / scale, two[:, used] / scale
     moving = _moving(one)
     if not len(moving):
         return 0.0
@@ -43,6 +45,16 @@ def overlap(log: Recording, other: Recording) -> float:
     # Re-saved numbers lost their last digits, so nearest is compared, not equal.
     distance, _ = cKDTree(two).query(probes, p=np.inf, distance_upper_bound=SAME)
     return float(np.mean(np.isfinite(distance)))
+
+
+def _last_digit(values: Float[Array, "n_samples n_columns"]) -> Float[Array, " n_columns"]:
+    """The smallest steps between values of a column: the last digit where they were rounded, else next to none."""
+    found = np.zeros(values.shape[1])
+    for k, column in enumerate(values.T):
+        gaps = np.diff(np.unique(column))
+        gaps = gaps[gaps > 1e-9 * np.ptp(column)]
+        found[k] = np.percentile(gaps, 1.0) if len(gaps) else 0.0
+    return found
 
 
 def _moving(values: Float[Array, "n_samples n_columns"]) -> np.ndarray:
