@@ -85,7 +85,7 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
         step("writing the report")
         comparisons = [Comparison(name, np.nan, value) for name, value in beside.items() if name != "feasible"]
         report = identification_report(
-            result, estimate, samples, fitted, [held_out], comparisons, regression=regression
+            result, estimate, samples, fitted, [held_out], comparisons, regression=regression, findings=findings
         )
         files = {name: out / file for name, file in FILES.items()}
         save_model(result, files["model"])

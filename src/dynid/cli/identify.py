@@ -162,8 +162,7 @@ def identified(job: IdentifyJob, out: Path, step: Step) -> Outcome:
     unseen = [_conditioned(path, result, log, samples) for path in job.validate_on]
     held_out = [with_band(validate(model, result.parameters, s, raw=job.raw), result, s) for s in unseen]
     step("writing")
-    content = outcome_json(result, estimate, train, held_out, resampled)
-    content["findings"] = findings_json(findings)
+    content = outcome_json(result, estimate, train, held_out, resampled, findings)
     beside = compared(result, estimate, regression, unseen, raw=job.raw, content=content)
     notes = data_notes(logs, log, job.raw)
     report = identification_report(

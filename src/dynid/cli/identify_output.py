@@ -6,12 +6,14 @@ import json as json_format
 from pathlib import Path
 
 from dynid.cli.console import note, say, table, warn
+from dynid.cli.doctor import findings_json
 from dynid.cli.exporting import urdf_content, write_urdf_like_its_origin
 from dynid.cli.identify_job import Outcome
 from dynid.cli.pipeline import band_json, error_json, links_json, parameters_json
 from dynid.cli.searching import say_reasons, warn_of_one_way_joints
 from dynid.disk import write_whole
 from dynid.errors import DynidError
+from dynid.recording import Finding
 from dynid.regression import Bootstrap, Estimate, Status, unexcited
 from dynid.validation import Validation
 from dynid.writers import IdentifiedModel, Report, judge, save_model, verdict_json
@@ -25,7 +27,9 @@ def outcome_json(
     train: Validation,
     held_out: list[Validation],
     resampled: Bootstrap | None,
+    findings: tuple[Finding, ...],
 ) -> dict[str, object]:
+    """What scripts read of a whole identification (SI)."""
     return {
         "robot": result.model.robot.name,
         "n_dof": result.model.n_dof,
@@ -38,7 +42,7 @@ def outcome_json(
         "status": estimate.status.name.lower(),
         "advice": estimate.status.value,
         "consistent": result.consistent,
-        "verdict": verdict_json(judge(result, estimate, train, held_out)),
+        "verdict": verdict_json(judge(result, estimate, train, held_out, findings)),
         "rule": estimate.rule,
         "conditioning": result.results["conditioning"],
         "friction": result.results["friction"],
@@ -47,6 +51,7 @@ def outcome_json(
         "parameters": parameters_json(estimate, resampled),
         "full_parameters": _full(result, estimate),
         "links": links_json(result),
+        "findings": findings_json(findings),
     }
 
 
@@ -63,6 +68,7 @@ def _full(result: IdentifiedModel, estimate: Estimate) -> list[dict[str, object]
 
 
 def write_outcome(out: Path, result: IdentifiedModel, report: Report, content: dict[str, object]) -> dict[str, str]:
+    """Write the result directory; `content` learns how robot.urdf came about."""
     save_model(result, out / "model.json")
     report.write(out / "report.html")
     write_whole(out / "run.json", json_format.dumps(dict(result.provenance), indent=1, default=str) + "\n")
@@ -75,6 +81,7 @@ def write_outcome(out: Path, result: IdentifiedModel, report: Report, content: d
 
 
 def show_outcome(outcome: Outcome) -> None:
+    """The result for people."""
     result, estimate, samples, resampled = outcome.result, outcome.estimate, outcome.samples, outcome.resampled
     model = result.model
     say("robot", f"{model.robot.name}   {model.n_dof} joints, {result.base.n_base} base parameters of {model.n_params}")
