@@ -1,0 +1,138 @@
+"""Parameters as a table for other programs, CSV or JSON, with units, standard deviations and trust."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from dynid.arrays import Array, Float
+from dynid.disk import write_whole
+from dynid.errors import ExportError
+from dynid.regression.estimate import UNRELIABLE
+from dynid.writers.exports import Exported, demand_agreement, export_motion, relative_error
+from dynid.writers.model_file import IdentifiedModel
+
+__all__ = ["TableRow", "parameter_rows", "write_table"]
+
+FORMAT = "dynid-parameters/1"
+RISKY = ("=", "+", "-", "@", "\t", "\r", "'")
+"""Letters with which a cell must not start: spreadsheets would take it for a formula."""
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One coefficient that torque reveals, or one parameter of the full set."""
+
+    kind: Literal["base", "full"]
+    symbol: str
+    """Short name, ``J3xy``; for a coefficient that of its leading parameter."""
+    owner: str
+    """Link or joint."""
+    name: str
+    """Name of the parameter, or the combination that the coefficient is."""
+    value: float
+    """In `unit`."""
+    unit: str
+    std: float | None
+    """Standard deviation in `unit`; None where nothing is known or none exists."""
+    trust: str
+    """identified, unreliable or unseen for a coefficient; identified, combination, prior or bound for a parameter."""
+
+
+def parameter_rows(model: IdentifiedModel) -> list[TableRow]:
+    """Coefficients with standard deviations, then the full set where there is one (units ride on each row)."""
+    base = model.base
+    std = np.sqrt(np.maximum(np.diag(model.covariance), 0.0))
+    rows = [
+        TableRow(
+            "base",
+            symbol,
+            column.owner,
+            label,
+            float(value),
+            column.unit,
+            float(sigma) if math.isfinite(sigma) else None,
+            "unseen"
+            if not math.isfinite(sigma)
+            else "identified"
+            if sigma <= UNRELIABLE * abs(value)
+            else "unreliable",
+        )
+        for symbol, column, label, value, sigma in zip(
+            base.leading, base.leading_columns, base.labels(), model.beta, std, strict=True
+        )
+    ]
+    if model.theta is None:
+        return rows
+    trust = model.labels or ("",) * len(model.theta)
+    return rows + [
+        TableRow("full", symbol, column.owner, column.name, float(value), column.unit, None, word)
+        for symbol, column, value, word in zip(
+            model.model.symbols, model.model.columns, model.theta, trust, strict=True
+        )
+    ]
+
+
+def write_table(model: IdentifiedModel, path: Path, *, kind: Literal["csv", "json"]) -> Exported:
+    """Write parameters (SI) as a table, after it has been read back and re-predicted the torque.
+
+    Raises:
+        ExportError: read back it says something else.
+    """
+    rows = parameter_rows(model)
+    if kind == "csv":
+        text = _csv(rows)
+        found = [(row["kind"], row["symbol"], float(row["value"])) for row in csv.DictReader(io.StringIO(text))]
+    else:
+        content = {
+            "format": FORMAT,
+            "robot": model.model.robot.name,
+            "joints": list(model.model.robot.joint_names),
+            "estimator": model.estimator,
+            "status": model.status,
+            "consistent": model.consistent,
+            "rule": model.rule,
+            "parameters": [asdict(row) for row in rows],
+        }
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        found = [(row["kind"], row["symbol"], row["value"]) for row in json.loads(text)["parameters"]]
+    wanted = "base" if model.theta is None else "full"
+    numbers = {symbol: value for what, symbol, value in found if what == wanted}
+    names = model.base.leading if wanted == "base" else model.model.symbols
+    if set(numbers) != set(names):
+        raise ExportError(f"{path}: not written, read back its parameters have other names")
+    values = np.array([numbers[name] for name in names])
+    error = demand_agreement(path, [("torque", _torque_error(model, values, full=wanted == "full"))])
+    write_whole(path, text)
+    return Exported(path, kind, error, export_motion(model.model).n_samples, f"Python's {kind} module")
+
+
+def _torque_error(model: IdentifiedModel, values: Float[Array, " n_values"], *, full: bool) -> float:
+    motion = export_motion(model.model)
+    mine = model.model.torque(motion, model.parameters)
+    return relative_error(mine, model.model.torque(motion, values if full else model.base.lift(values)))
+
+
+def _csv(rows: Sequence[TableRow]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    names = list(TableRow.__dataclass_fields__)
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_cell(getattr(row, name)) for name in names])
+    return out.getvalue()
+
+
+def _cell(value: str | float | None) -> str:
+    """A number as it is; a text that a spreadsheet would execute behind an apostrophe."""
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(RISKY) else value
+    return "" if value is None else repr(value)
