@@ -29,6 +29,8 @@ MOTION_OVER_TORQUE = 2.0
 """Cut-off of the motion's low-pass over that of torque and regressor."""
 MOTION_ATTENUATION_DB = 80.0
 """Of the motion's low-pass; its pass band is flat to 1e-4."""
+MAX_VALUE = 1e100
+"""Largest number (SI) of a log that is conditioned: the squares of larger ones overflow."""
 MIN_SAMPLES = 50
 """Fewer samples than this are not a log to identify anything from."""
 
@@ -66,6 +68,11 @@ class Conditioning:
             raise RecordingError(
                 f"{recording.source}: only {recording.n_samples} samples; identification needs at least {MIN_SAMPLES}, "
                 "better some thousands"
+            )
+        huge = [name for name in recording.signals if np.max(np.abs(getattr(recording, name))) > MAX_VALUE]
+        if huge:
+            raise RecordingError(
+                f"{recording.source}: {', '.join(huge)} holds numbers beyond {MAX_VALUE:g}; the log is damaged"
             )
         rate = recording.rate_hz if self.rate_hz is None else self.rate_hz
         choices = [f"{rate:.6g} Hz " + ("asked for" if self.rate_hz else "from the median of the time stamps")]
