@@ -55,9 +55,9 @@ class Explanation:
         moved = np.count_nonzero(self.q_order != np.arange(len(self.q_order)))
         loads = np.count_nonzero(self.tau_order != np.arange(len(self.tau_order)))
         same = moved and np.array_equal(self.q_order, self.tau_order)
-        turned, scaled = np.count_nonzero(self.q_sign < 0.0), np.count_nonzero(self.tau_scale != 1.0)
+        turned, scaled = np.count_nonzero(self.q_sign < 0.0), float(np.count_nonzero(self.tau_scale != 1.0))
         if scaled and np.all(self.tau_scale == self.tau_scale[0]):
-            scaled = 1
+            scaled = 1.0
         return float(moved + (0 if same else loads) + turned + scaled + (self.gravity is not None))
 
 
