@@ -22,6 +22,8 @@ BEYOND = 1.3
 """Positions or speeds, relative to their limits, that a unit must explain."""
 FAR = 3.0
 """Positions, relative to the limit farther from zero, that no shifted zero explains."""
+CREEP = 0.01
+"""Speed of a joint, relative to its limit, at which no log is taken."""
 AGREES = 0.9
 """Correlation of velocities with the slopes of positions from which on they are of the same joint."""
 SAME = 0.04
@@ -131,7 +133,9 @@ def _degrees_by_limits(view: View, revolute: Bool[Array, " n_dof"], slopes: Slop
     # Speed alone counts where positions have no limits to break.
     far |= (speed > 3.0 * limit) & (speed > 10.0 * view.speed_noise) & ~np.isfinite(upper - lower)
     fits = (low * DEGREE > lower - slack) & (high * DEGREE < upper + slack) & (speed * DEGREE < BEYOND * limit)
-    found = revolute & far & fits
+    # A joint that turns round and round breaks its limits too, at a speed that would be none in degrees.
+    turning = (speed < limit) & (speed * DEGREE < CREEP * limit) & (reach < 10.0 * wide)
+    found = revolute & far & fits & ~turning
     if not np.any(found):
         return np.empty(0, dtype=np.int64)
     # The others of the log have the same unit, unless degrees would leave them with hardly any motion.
