@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dynid.arrays import Array, Float
 from dynid.chain import load_robot
-from dynid.cli.console import emit_json, note, say, table
+from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.doctor import findings_json, show_findings
 from dynid.cli.identify import identified_model
 from dynid.cli.options import JsonFlag
@@ -16,7 +17,7 @@ from dynid.cli.progress import progress
 from dynid.disk import claimed
 from dynid.dynamics import TorqueModel, base_parameters, friction_models
 from dynid.excitation import read_coefficients
-from dynid.recording import Conditioning, examine, write_csv
+from dynid.recording import Conditioning, Recording, examine, write_csv
 from dynid.recording.commanded import smooth_motion
 from dynid.recording.sensors import Level, SensorModel
 from dynid.recording.synthetic import plausible_parameters
@@ -56,22 +57,16 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
     with progress("simulating the robot") as step, claimed(out):
         base = base_parameters(model)
         truth = plausible_parameters(model)
-        rng = np.random.default_rng(seed)
-        exciting = read_coefficients(EXCITING).motion(RATE_HZ)
-        trained = run(model, exciting, rng, theta=truth, sensors=SENSORS, source="train.csv")
-        other_motion = smooth_motion(robot, rng, kind="sinusoids", duration=20.0, rate_hz=RATE_HZ)
-        unseen = run(model, other_motion, rng, theta=truth, sensors=SENSORS, source="unseen.csv")
-        write_csv(trained.recording, out / "train.csv")
-        write_csv(unseen.recording, out / "unseen.csv")
+        trained, unseen = _simulated(model, truth, out, seed)
         step("looking at its log")
-        findings = examine(robot, trained.recording)
+        findings = examine(robot, trained)
         step("identifying it from its log")
-        plan = Conditioning().plan(trained.recording)
-        samples = plan.apply(trained.recording)
+        plan = Conditioning().plan(trained)
+        samples = plan.apply(trained)
         regression = compress(SampleRows(model, base, (samples,)))
         estimate, plain = Feasible().fit(regression), OLS().fit(regression)
         step("predicting a motion it has not seen")
-        other = plan.apply(unseen.recording)
+        other = plan.apply(unseen)
         origin = provenance("demo", [out / "train.csv", out / "unseen.csv"], {"seed": seed})
         result = identified_model(estimate, regression, samples, origin)
         fitted = validate(model, result.parameters, samples)
@@ -89,7 +84,7 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
         )
         files = {name: out / file for name, file in FILES.items()}
         save_model(result, files["model"])
-        write_urdf(result, files["urdf"])
+        exported = write_urdf(result, files["urdf"])
         report.write(files["report"])
     inside = np.abs(estimate.beta - base.project(truth)) <= 1.96 * estimate.std
     if json:
@@ -110,6 +105,8 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
             }
         )
         return 0
+    for sentence in exported.left_out:
+        warn(f"robot.urdf: {sentence}")
     say("robot", "panda, simulated with friction and sensor noise")
     motion = f"its exciting motion, condition number {estimate.condition_number:.3g}"
     say("log", f"{out / 'train.csv'}   {samples.n_samples} samples of {motion}; {'; '.join(samples.plan.choices)}")
@@ -118,6 +115,20 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
     say("report", str(files["report"]))
     _show_next(out)
     return 0
+
+
+def _simulated(
+    model: TorqueModel, truth: Float[Array, " n_params"], out: Path, seed: int
+) -> tuple[Recording, Recording]:
+    """A log of the exciting motion and one of another, both written."""
+    rng = np.random.default_rng(seed)
+    exciting = read_coefficients(EXCITING).motion(RATE_HZ)
+    trained = run(model, exciting, rng, theta=truth, sensors=SENSORS, source="train.csv").recording
+    other = smooth_motion(model.robot, rng, kind="sinusoids", duration=20.0, rate_hz=RATE_HZ)
+    unseen = run(model, other, rng, theta=truth, sensors=SENSORS, source="unseen.csv").recording
+    write_csv(trained, out / "train.csv")
+    write_csv(unseen, out / "unseen.csv")
+    return trained, unseen
 
 
 FILES = {"model": "model.json", "urdf": "robot.urdf", "report": "report.html"}
