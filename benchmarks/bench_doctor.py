@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks import Line
 from dynid.recording import RawLog, Recording
-from dynid.recording.doctor_overlap import overlap_findings
-from dynid.recording.doctor_signals import signal_findings
+from dynid.recording.doctor.overlap import overlap_findings
+from dynid.recording.doctor.signals import signal_findings
 from tests.recording.doctor_faults import FAULTS, clean_case, other_cut, robots, spoilt
 
 N_SPOILT = 50

@@ -13,8 +13,8 @@ import pinocchio as pin
 from benchmarks import Line
 from dynid import TorqueModel, friction_models, load_robot, random_motion
 from dynid.dynamics import RotorInertia
-from dynid.writers.c_check import FLAGS, expected, find_compiler, run_header
-from dynid.writers.c_header import HeaderSource
+from dynid.writers.c.check import FLAGS, expected, find_compiler, run_header
+from dynid.writers.c.header import HeaderSource
 from dynid.writers.exports import relative_error
 
 N_CALLS = 200_000

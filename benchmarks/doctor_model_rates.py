@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.chain import Robot, load_robot
 from dynid.recording import Severity
-from dynid.recording.doctor_model import model_findings
+from dynid.recording.doctor.model import model_findings
 from tests.recording.model_faults import FAULTS, clean_log
 from tests.robots import random_robot
 

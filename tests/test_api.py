@@ -27,10 +27,10 @@ class Definition:
     doc: str
 
 
-def definitions(folder: Path) -> dict[str, Definition]:
-    """Every class, function and constant at the top of the folder's modules; a string after a constant documents it."""
+def definitions(folder: Path, pattern: str = "**/*.py") -> dict[str, Definition]:
+    """Every class, function and constant at the top of modules in and under a folder; a string behind documents it."""
     found: dict[str, Definition] = {}
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.glob(pattern), key=lambda path: (len(path.parts), path), reverse=True):
         body = ast.parse(path.read_text(encoding="utf-8")).body
         for node, doc in with_docs(body):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
@@ -117,7 +117,7 @@ def test_every_public_number_says_its_unit_or_its_shape(stage):
 
 def test_the_root_offers_only_names_of_the_stages_and_leaves():
     offered = set(importlib.import_module("dynid").__all__) - {"__version__"}
-    known: set[str] = set(definitions(SOURCE))
+    known: set[str] = set(definitions(SOURCE, "*.py"))
     for stage in STAGES_HERE:
         known |= set(importlib.import_module(f"dynid.{stage}").__all__)
     assert offered - known == set()

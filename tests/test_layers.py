@@ -57,12 +57,15 @@ def violations(source: Path) -> list[str]:
         if folder.name not in STAGES:
             found.append(f"{folder.name}: not a stage of the pipeline ({', '.join(STAGES)})")
             continue
-        order[folder.name] = listed_modules(folder / "__init__.py")
-        listed = set(order[folder.name])
-        present = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
-        present.discard("__init__")
-        found += [f"{folder.name}/{name}: not listed in MODULES" for name in sorted(present - listed)]
-        found += [f"{folder.name}: MODULES lists {name}, which is not there" for name in sorted(listed - present)]
+        rooms = [folder, *sorted(init.parent for init in folder.glob("*/__init__.py"))]
+        for room in rooms:
+            place = room.relative_to(source).as_posix()
+            order[place] = listed_modules(room / "__init__.py")
+            listed = set(order[place])
+            present = {p.stem for p in room.glob("*.py")} | {p.parent.name for p in room.glob("*/__init__.py")}
+            present.discard("__init__")
+            found += [f"{place}/{name}: not listed in MODULES" for name in sorted(present - listed)]
+            found += [f"{place}: MODULES lists {name}, which is not there" for name in sorted(listed - present)]
     for path in sorted(source.rglob("*.py")):
         parts = path.relative_to(source).with_suffix("").parts
         if parts[0] in EXEMPT:
@@ -93,10 +96,25 @@ def forbidden(importer: tuple[str, ...], target: tuple[str, ...], order: dict[st
         return ""
     if len(target) < 2 or target[1] not in modules:
         return f"imports its own folder ({name}); name the module"
-    if importer[1] not in modules or target[1] == importer[1]:
+    if importer[1] not in modules:
         return ""
+    if target[1] == importer[1]:
+        return within_room(importer, target, order)
     before = modules.index(target[1]) < modules.index(importer[1])
     return "" if before else f"imports {name}, listed after it"
+
+
+def within_room(importer: tuple[str, ...], target: tuple[str, ...], order: dict[str, tuple[str, ...]]) -> str:
+    """The same law inside a folder of a stage, whose own `MODULES` gives the order."""
+    modules = order.get("/".join(importer[:2]), ())
+    if len(importer) < 3 or importer[2] == "__init__" or importer[2] not in modules:
+        return ""
+    name = ".".join(("dynid", *target))
+    if len(target) < 3 or target[2] not in modules:
+        return f"imports its own folder ({name}); name the module"
+    if target[2] == importer[2] or modules.index(target[2]) < modules.index(importer[2]):
+        return ""
+    return f"imports {name}, listed after it"
 
 
 def test_every_module_imports_only_modules_listed_before_it():
@@ -120,6 +138,11 @@ LAWFUL = {
     "chain/robot.py": "from dynid.chain.inertia import x\nfrom .inertia import y\nfrom . import inertia",
     "dynamics/__init__.py": "MODULES = ('motion',)",
     "dynamics/motion.py": "from dynid.chain import Robot\nimport dynid.chain.robot",
+    "excitation/__init__.py": "from dynid.excitation.room import first\nMODULES = ('room', 'last')",
+    "excitation/room/__init__.py": "from dynid.excitation.room.second import x\nMODULES = ('first', 'second')",
+    "excitation/room/first.py": "from dynid.dynamics.motion import Motion",
+    "excitation/room/second.py": "from dynid.excitation.room.first import x\nfrom .first import y",
+    "excitation/last.py": "from dynid.excitation.room import first",
 }
 
 
@@ -146,6 +169,10 @@ def test_a_lawful_tree_passes(tmp_path):
         ("chain/extra.py", "", "not listed in MODULES"),
         ("chain/__init__.py", "MODULES = ('inertia', 'robot', 'ghost')", "ghost, which is not there"),
         ("helpers/__init__.py", "", "not a stage"),
+        ("excitation/room/first.py", "from dynid.excitation.room.second import x", "listed after it"),
+        ("excitation/room/first.py", "from dynid.excitation.last import x", "listed after it"),
+        ("excitation/room/second.py", "from dynid.excitation.room import first, x", "its own folder"),
+        ("excitation/room/extra.py", "", "not listed in MODULES"),
     ],
 )
 def test_a_breach_of_the_law_is_found(tmp_path, file, text, complaint):

@@ -21,9 +21,9 @@ from dynid.recording import (
     stream_recording,
     write_csv,
 )
-from dynid.recording.doctor_overlap import overlap, overlap_findings
-from dynid.recording.doctor_signals import signal_findings
-from dynid.recording.doctor_values import step_of
+from dynid.recording.doctor.overlap import overlap, overlap_findings
+from dynid.recording.doctor.signals import signal_findings
+from dynid.recording.doctor.values import step_of
 from dynid.recording.raw import increasing
 from tests.recording.doctor_faults import FAULTS, clean_case, limited_arm, other_cut, spoilt
 

@@ -23,7 +23,7 @@ from dynid.regression import (
     read_controller_samples,
 )
 from dynid.validation import validate
-from dynid.writers.charts_friction import friction_figures
+from dynid.writers.report.friction_charts import friction_figures
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
 

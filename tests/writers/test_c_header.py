@@ -10,10 +10,11 @@ from dynid import Robot, TorqueModel, load_robot, random_motion
 from dynid.dynamics import RotorInertia
 from dynid.dynamics.friction import friction_models
 from dynid.errors import ExportError
-from dynid.writers import c_check, write_c_header
-from dynid.writers.c_check import differences, evaluate, expected, harness, run_header
-from dynid.writers.c_code import Code, Scalar, c_comment, c_name
-from dynid.writers.c_header import HeaderSource
+from dynid.writers import write_c_header
+from dynid.writers.c import check as c_check
+from dynid.writers.c.check import differences, evaluate, expected, harness, run_header
+from dynid.writers.c.code import Code, Scalar, c_comment, c_name
+from dynid.writers.c.header import HeaderSource
 from dynid.writers.exports import export_motion
 from tests.robots import BATTERY
 from tests.writers.exported import impossible, loaded, model_of, sliding_arm, with_terms

@@ -18,10 +18,10 @@ from dynid.recording.findings import Finding, Severity
 from dynid.regression import OLS, SampleRows, Status, compress
 from dynid.validation import Validation, validate
 from dynid.writers import Criterion, Figure, Report, Section, Table, identification_report, judge
-from dynid.writers.charts import torque_figures
-from dynid.writers.drawing import MAX_POINTS, curve, kept, packed, shown
-from dynid.writers.report import BADGES, worst
-from dynid.writers.report_tables import provenance_tables
+from dynid.writers.report.charts import torque_figures
+from dynid.writers.report.drawing import MAX_POINTS, curve, kept, packed, shown
+from dynid.writers.report.page import BADGES, worst
+from dynid.writers.report.tables import provenance_tables
 from tests.regression.logs import truth
 from tests.robots import random_robot
 from tests.writers.reports import FINDINGS, HOSTILE, case
@@ -242,7 +242,7 @@ def luminance(colour):
 
 
 def test_every_pair_of_colours_has_the_contrast_that_reading_needs():
-    style = files("dynid.writers").joinpath("templates/report.css").read_text(encoding="utf-8")
+    style = files("dynid.writers.report").joinpath("templates/report.css").read_text(encoding="utf-8")
     blocks = [dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in re.findall(r":root[^{]*\{([^}]*)\}", style)]
     assert len(blocks) == 4
     for colours in blocks:

@@ -21,7 +21,7 @@ from dynid.errors import ModelFileError, RecordingError
 from dynid.recording import Samples
 from dynid.regression import FrictionFit, fit_friction, friction_curve
 from dynid.writers import IdentifiedModel, Report, Section, Table, load_model, save_model
-from dynid.writers.charts_friction import friction_figures
+from dynid.writers.report.friction_charts import friction_figures
 
 __all__ = ["friction"]
 

@@ -11,7 +11,7 @@ from dynid.cli.doctor import findings_json, has_errors, show_findings
 from dynid.cli.identify_job import IdentifyJob
 from dynid.errors import RecordingError
 from dynid.recording import Finding, Recording, Severity, examine
-from dynid.recording.doctor_overlap import overlap_findings
+from dynid.recording.doctor.overlap import overlap_findings
 from dynid.regression import needs_search
 
 __all__ = ["LogsRefused", "examined_logs", "tell_refusal"]

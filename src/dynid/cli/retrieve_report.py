@@ -11,9 +11,9 @@ from dynid.chain import Robot
 from dynid.dynamics import Motion
 from dynid.regression import RetrievalResult
 from dynid.writers import Figure, IdentifiedModel, Report, Section, Table
-from dynid.writers.charts_links import links_figure
-from dynid.writers.drawing import curve, line, panel
-from dynid.writers.report_tables import provenance_tables
+from dynid.writers.report.drawing import curve, line, panel
+from dynid.writers.report.link_charts import links_figure
+from dynid.writers.report.tables import provenance_tables
 
 __all__ = ["CHECK_HEADERS", "LINK_HEADERS", "check_rows", "link_rows", "retrieval_report", "verdict"]
 

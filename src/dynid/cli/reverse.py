@@ -13,8 +13,8 @@ from dynid.disk import claimed, write_whole
 from dynid.dynamics import TorqueModel, base_parameters
 from dynid.regression import Reverse, ReverseEstimate, Status, read_controller_samples
 from dynid.writers import Compressed, IdentifiedModel, Report, Section, Table, Tile, save_model
-from dynid.writers.charts import correlation_figure
-from dynid.writers.report_tables import provenance_tables
+from dynid.writers.report.charts import correlation_figure
+from dynid.writers.report.tables import provenance_tables
 
 __all__ = ["reverse"]
 

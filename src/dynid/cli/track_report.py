@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.tracking import Health, LoadEvent, TrackedParameters, Tracker
 from dynid.writers import Figure, Section, Table
-from dynid.writers.drawing import Trace, line, packed, panel
+from dynid.writers.report.drawing import Trace, line, packed, panel
 
 __all__ = ["Trail", "tracking_section"]
 

@@ -16,7 +16,7 @@ from dynid.errors import ModelFileError
 from dynid.validation import Validation
 from dynid.validation import validate as compare
 from dynid.writers import IdentifiedModel, Report, Section, load_model
-from dynid.writers.charts import torque_figures, torque_units
+from dynid.writers.report.charts import torque_figures, torque_units
 
 __all__ = ["validate"]
 

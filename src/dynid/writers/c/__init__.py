@@ -1,0 +1,8 @@
+"""The C99 header: code written for one robot, compiled, run and compared before it appears."""
+
+from dynid.writers.c.header import write_c_header
+
+MODULES = ("code", "dynamics", "friction", "blocks", "check", "header")
+"""The order of this folder: a module imports only those before it."""
+
+__all__ = ["write_c_header"]

@@ -1,0 +1,304 @@
+"""An identified model as one C99 header: no dependency, no allocation, every function written out for this robot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from dynid.arrays import Array, Float, freeze_arrays
+from dynid.disk import write_whole
+from dynid.dynamics.presliding import Presliding
+from dynid.dynamics.regressor import TorqueModel
+from dynid.dynamics.terms import OnJoints
+from dynid.writers.c.blocks import forward_block, limits_block, memory_block, self_test_block
+from dynid.writers.c.check import CompiledCheck, check_header
+from dynid.writers.c.code import ZERO, Code, Scalar, c_comment, c_name, literal
+from dynid.writers.c.dynamics import ChainCode
+from dynid.writers.c.friction import HELPERS, JointCode, load_reference, motor_values
+from dynid.writers.exports import IMPOSSIBLE, Exported, export_motion, refuse_impossible
+from dynid.writers.joint_terms import JointTerm, joint_terms
+from dynid.writers.model_file import IdentifiedModel
+
+__all__ = ["HeaderSource", "write_c_header"]
+
+N_SELF_TEST = 3
+"""States of the self-test that is part of the header."""
+WIDTH = 118
+"""Longest line of a generated statement, characters."""
+_UNITS = str.maketrans({"·": "*", "²": "^2", "³": "^3"})
+
+
+def write_c_header(model: IdentifiedModel, path: Path, *, prefix: str | None = None, force: bool = False) -> Exported:
+    """Write a C99 header (SI), after what it computes has been compared with dynid's own numbers.
+
+    It is compiled and run where there is a C compiler; elsewhere its statements are evaluated one by one.
+
+    Args:
+        model: what to write.
+        path: the file.
+        prefix: what every name in the header starts with; the robot's name where None.
+        force: write parameters that are not physically possible, and say so in the header.
+
+    Raises:
+        ExportError: no possible parameters, or numbers that differ; nothing was written.
+    """
+    notices = refuse_impossible(model, path, force=force)
+    source = HeaderSource(
+        model.model, model.parameters, c_name(prefix or model.model.robot.name), _story(model, notices)
+    )
+    text = source.text()
+    checked: CompiledCheck = check_header(text, source.prefix, model.model, model.parameters, path)
+    write_whole(path, text)
+    return Exported(path, "c", checked.error, checked.n_states, checked.by, (), (*notices, *checked.notices))
+
+
+def _story(model: IdentifiedModel, notices: Sequence[str]) -> list[str]:
+    given = model.provenance
+    inputs = given.get("inputs")
+    lines = [f"robot {model.model.robot.name}, estimator {model.estimator}, dynid {given.get('dynid', 'unknown')}"]
+    if isinstance(inputs, dict):
+        lines += [f"input {name}, sha256 {digest}" for name, digest in inputs.items()]
+    return lines + [f"{IMPOSSIBLE}: {notice}" for notice in notices]
+
+
+@dataclass(frozen=True, eq=False)
+class HeaderSource:
+    """A torque model with parameters, on its way to C."""
+
+    model: TorqueModel
+    theta: Float[Array, " n_params"]
+    """Parameters, SI."""
+    prefix: str
+    story: Sequence[str] = ()
+    """Lines about where the numbers come from."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @property
+    def macro(self) -> str:
+        """The prefix in capitals."""
+        return self.prefix.upper()
+
+    @cached_property
+    def terms(self) -> tuple[JointTerm, ...]:
+        """Friction and rotor terms of every joint (SI)."""
+        return joint_terms(self.model, self.theta)
+
+    @property
+    def lengths(self) -> tuple[int, Presliding | None]:
+        """How many states each joint has, and the model that has them."""
+        inner = [m.model if isinstance(m, OnJoints) else m for m in self.model.joint_models]
+        found = next((m for m in inner if isinstance(m, Presliding)), None)
+        return (0, None) if found is None else (len(found.shape), found)
+
+    @property
+    def _state(self) -> list[str]:
+        return [f"const {self.prefix}_state *state"] if self.lengths[0] else []
+
+    def _values(self) -> dict[int, Scalar]:
+        return {
+            k: Scalar(1.0, f"{self.prefix}_theta[{k}]") if value else ZERO
+            for k, value in enumerate(self.theta.tolist())
+        }
+
+    @cached_property
+    def _chain(self) -> ChainCode:
+        values = self._values()
+        return ChainCode(
+            self.model.robot, {(i, k): values[10 * i + k] for i in range(self.model.n_dof) for k in range(10)}
+        )
+
+    def _load(self, code: Code) -> list[Scalar]:
+        """Rigid torque that gears feel; empty where no friction depends on it."""
+        load = load_reference(self.model)
+        if load is None:
+            return []
+        robot, links = self.model.robot, load.reference
+        if links is None:
+            links = robot.nominal if robot.has_nominal else np.zeros((robot.n_dof, 10))
+        if np.array_equal(links.ravel(), self.theta[: self.model.n_inertial]):
+            return self._chain.torque(code)
+        numbers = {
+            (i, k): Scalar(1.0, f"{self.prefix}_load_reference[{i}][{k}]") if links[i, k] else ZERO
+            for i in range(robot.n_dof)
+            for k in range(10)
+        }
+        return ChainCode(robot, numbers).torque(code)
+
+    def text(self) -> str:
+        """The header."""
+        parts = [self._opening(), self._tables(), self._helpers(), *self._functions()]
+        if self.lengths[0]:
+            parts.insert(2, self._memory())
+        if load_reference(self.model) is None:
+            parts.append(forward_block(self.prefix, remembers=bool(self._state)))
+        motion = export_motion(self.model, N_SELF_TEST)
+        tau = self.model.torque(motion, self.theta)
+        states = np.concatenate([motion.q, motion.dq, motion.ddq, tau], axis=1)
+        parts += [
+            self_test_block(self.prefix, states, remembers=bool(self._state)),
+            f"#endif /* {self.macro}_DYNAMICS_H */\n",
+        ]
+        return "\n".join(parts)
+
+    def _opening(self) -> str:
+        story = "".join(f" * {c_comment(line)}\n" for line in self.story)
+        return (
+            f"/* Dynamics of {c_comment(self.model.robot.name)}. SI units: rad or m, N*m or N, kg, s.\n"
+            f"{story}"
+            " *\n"
+            " * C99 and C++, double precision; no allocation, no mutable globals, safe to call from several threads.\n"
+            " * Results must not overlap what they are computed from.\n"
+            f" * Compile -D{self.macro}_SELF_TEST for a program that checks this header.\n"
+            " */\n"
+            f"#ifndef {self.macro}_DYNAMICS_H\n#define {self.macro}_DYNAMICS_H\n\n#include <math.h>\n\n"
+            f"#define {self.macro}_N_DOF {self.model.n_dof}\n#define {self.macro}_N_PARAMS {self.model.n_params}\n"
+        )
+
+    def _tables(self) -> str:
+        model, robot = self.model, self.model.robot
+        rows = [
+            f"    {literal(float(value))}{',' if k + 1 < len(self.theta) else ' '} "
+            f"/* {k}: {c_comment(column.owner)} {column.name}, {column.unit.translate(_UNITS) or '1'} */"
+            for k, (value, column) in enumerate(zip(self.theta, model.columns, strict=True))
+        ]
+        text = "/* Parameters: ten numbers a link about its frame, then the terms of every joint. */\n"
+        text += f"static const double {self.prefix}_theta[{self.macro}_N_PARAMS] = {{\n" + "\n".join(rows) + "\n};\n"
+        load = load_reference(model)
+        if load is not None and load.reference is not None:
+            links = ",\n".join("    {" + ", ".join(map(literal, row.tolist())) + "}" for row in load.reference)
+            text += "\n/* Links whose torque loads the gears, as kg, kg*m, kg*m^2. */\n"
+            text += f"static const double {self.prefix}_load_reference[{self.macro}_N_DOF][10] = {{\n{links}\n}};\n"
+        joints = [f"{joint.name} ({joint.type})" for joint in robot.joints]
+        text += f"\n/* Limits of {c_comment(', '.join(joints))}; HUGE_VAL where there is none. */\n"
+        units = {"lower": "rad or m", "upper": "rad or m", "velocity": "rad/s or m/s", "effort": "N*m or N"}
+        for name, unit in units.items():
+            values = ", ".join(literal(float(getattr(joint.limits, name))) for joint in robot.joints)
+            text += f"static const double {self.prefix}_limit_{name}[{self.macro}_N_DOF] = {{{values}}}; /* {unit} */\n"
+        return text + "\n" + limits_block(self.prefix)
+
+    def _memory(self) -> str:
+        presliding = self.lengths[1]
+        assert presliding is not None
+        rows = [[row[i] if len(row) > 1 else row[0] for row in presliding.shape] for i in range(self.model.n_dof)]
+        code = Code()
+        for i, value in enumerate(motor_values(code, self.model.robot, "q")):
+            code.put(f"at[{i}]", value)
+        return memory_block(self.prefix, rows, list(code.lines()))
+
+    def _helpers(self) -> str:
+        return "\n".join(
+            f"static inline double {self.prefix}_{name}(double x)\n{{\n    {body}\n}}\n"
+            for name, body in HELPERS.items()
+        )
+
+    def _functions(self) -> list[str]:
+        n = f"{self.macro}_N_DOF"
+        q, dq, ddq = (f"const double {name}[{n}]" for name in ("q", "dq", "ddq"))
+        motion, tau = [q, dq, ddq], f"double tau[{n}]"
+        state = self._state
+        return [
+            self._function(
+                "inverse_dynamics", [*motion, *state, tau], self._inverse, "Torque of a motion, friction included."
+            ),
+            self._function("rigid", [*motion, tau], self._rigid, "Torque of the links alone: no friction, no rotors."),
+            self._function("gravity", [q, tau], self._gravity, "Torque that holds the links still."),
+            self._function("coriolis", [q, dq, tau], self._coriolis, "Centrifugal and Coriolis torque C(q, dq) dq."),
+            self._function(
+                "friction",
+                [*motion, *state, tau],
+                self._friction,
+                "Friction torque alone, as a part of inverse dynamics: positive where dq is.",
+            ),
+            self._function("mass_matrix", [q, f"double M[{n}][{n}]"], self._mass, "M(q), rotors included; symmetric."),
+            self._function(
+                "regressor",
+                [*motion, *state, f"double Y[{n}][{self.macro}_N_PARAMS]"],
+                self._regressor,
+                "Y with tau = Y theta, columns in the order of theta.",
+            ),
+        ]
+
+    def _function(self, name: str, arguments: Sequence[str], write: Callable[[Code], None], doc: str) -> str:
+        code = Code()
+        write(code)
+        lines = list(code.lines())
+        body = "\n".join(f"    {line}" for statement in lines for line in _folded(statement))
+        names = [re.sub(r"\[.*", "", argument).split()[-1].lstrip("*") for argument in arguments]
+        idle = [arg for arg in names if not re.search(rf"\b{arg}(\[|->)", body)]
+        body = "".join(f"    (void){arg};\n" for arg in idle) + body
+        start = f"static inline void {self.prefix}_{name}("
+        space = f",\n{' ' * len(start)}"
+        head = f"{start}{', '.join(arguments)})"
+        if len(head) > WIDTH:
+            head = f"{start}{space.join(arguments)})"
+        return f"/* {doc} */\n{head}\n{{\n{body}\n}}\n"
+
+    def _inverse(self, code: Code) -> None:
+        rigid, load = self._chain.torque(code), self._load(code)
+        own = JointCode(code, self.model.robot, self.prefix, load).torque(self.terms, self._values())
+        for j, (links, joint) in enumerate(zip(rigid, own, strict=True)):
+            code.put(f"tau[{j}]", code.sum((links,), (joint,)))
+
+    def _rigid(self, code: Code) -> None:
+        _put(code, self._chain.torque(code))
+
+    def _gravity(self, code: Code) -> None:
+        _put(code, self._chain.torque(code, moving=False, pushed=False))
+
+    def _coriolis(self, code: Code) -> None:
+        _put(code, self._chain.torque(code, pushed=False, heavy=False))
+
+    def _friction(self, code: Code) -> None:
+        dry = [term for term in self.terms if term.model.name != "rotor"]
+        _put(code, JointCode(code, self.model.robot, self.prefix, self._load(code)).torque(dry, self._values()))
+
+    def _mass(self, code: Code) -> None:
+        n_dof, values = self.model.n_dof, self._values()
+        M = self._chain.mass_matrix(code)
+        C = np.eye(n_dof) if self.model.robot.transmission is None else self.model.robot.transmission
+        rotors = [term for term in self.terms if term.model.name == "rotor"]
+        for i in range(n_dof):
+            for j in range(i + 1):
+                spun = [(Scalar(float(C[t.joint, i] * C[t.joint, j])), values[t.column]) for t in rotors]
+                total = code.sum((M.get((i, j), ZERO),), *spun)
+                code.put(f"M[{i}][{j}]", total)
+                if i != j:
+                    code.put(f"M[{j}][{i}]", total)
+
+    def _regressor(self, code: Code) -> None:
+        n_dof = self.model.n_dof
+        rows = self._chain.regressor(code)
+        own = JointCode(code, self.model.robot, self.prefix, self._load(code))
+        columns = {term.column: (term.joint, own.column(term)) for term in self.terms}
+        C = np.eye(n_dof) if self.model.robot.transmission is None else self.model.robot.transmission
+        for j in range(n_dof):
+            for k in range(self.model.n_params):
+                if k < self.model.n_inertial:
+                    value = rows.get((j, k // 10, k % 10), ZERO)
+                else:
+                    motor, column = columns.get(k, (0, ZERO))
+                    value = code.sum((Scalar(float(C[motor, j])), column))
+                code.put(f"Y[{j}][{k}]", value)
+
+
+def _put(code: Code, values: Sequence[Scalar]) -> None:
+    for j, value in enumerate(values):
+        code.put(f"tau[{j}]", value)
+
+
+def _folded(statement: str) -> list[str]:
+    """A statement on lines that are not too long, cut before a plus or minus between terms."""
+    lines = [""]
+    for word in re.split(r" (?=[+-] )", statement):
+        if lines[-1] and len(lines[-1]) + len(word) > WIDTH:
+            lines.append("    " + word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines

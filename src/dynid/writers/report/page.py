@@ -1,0 +1,228 @@
+"""The HTML report: one file that opens offline, every text escaped, light and dark, on screen and on paper."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from dynid.disk import write_whole
+from dynid.errors import OutputError
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["BADGES", "Badge", "Criterion", "Figure", "Mark", "Report", "Section", "Table", "Tile", "worst"]
+
+Mark = Literal["good", "usable", "not good enough"]
+_MARKS: tuple[Mark, ...] = ("good", "usable", "not good enough")
+_NUMBER = re.compile(r"(> )?[+\-−]?(\d[\d \u2009.]*|\.\d+)(e[+\-−]?\d+)?(\s?%)?|[+\-−]?inf|nan")
+_NOTHING = ("", "–")
+LONG_CELL = 140
+"""Letters of a cell above which it is cut to a few lines until someone points at it, and whole on paper."""
+_SEARCHABLE = 12
+"""Tables with more rows than this get a box to filter them."""
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A word that stands out by colour, by its sign and by its border, so that it reads in print as well."""
+
+    text: str
+    sign: str
+    tone: Literal["green", "blue", "amber", "violet", "red", "grey"]
+
+
+BADGES = {
+    "identified": Badge("identified", "●", "green"),
+    "combination": Badge("only in combination", "◐", "blue"),
+    "prior": Badge("chosen by prior", "○", "amber"),
+    "bound": Badge("at a bound", "▮", "violet"),
+    "open": Badge("left open", "○", "grey"),
+    "unreliable": Badge("σ above 30 %", "△", "red"),
+    "unseen": Badge("not excited", "✕", "red"),
+    "good": Badge("good", "✓", "green"),
+    "usable": Badge("usable", "~", "amber"),
+    "not good enough": Badge("not good enough", "✕", "red"),
+    "info": Badge("info", "i", "blue"),
+    "warning": Badge("warning", "!", "amber"),
+    "error": Badge("error", "✕", "red"),
+    "yes": Badge("yes", "✓", "green"),
+    "no": Badge("no", "✕", "red"),
+    "NO": Badge("NO", "✕", "red"),
+}
+"""Words that tables show as badges; other words stay plain text."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Plain text cells under headers; units stand in the headers or in a column of their own.
+
+    Readers can sort by any column, and filter tables that are long.
+    """
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+    badges: tuple[int, ...] = ()
+    """Columns whose words are keys of `BADGES`."""
+
+    @cached_property
+    def numeric(self) -> frozenset[int]:
+        """Columns that hold numbers and nothing else."""
+        return frozenset(k for k in range(len(self.headers)) if self._holds_numbers(k))
+
+    @property
+    def searchable(self) -> bool:
+        """Whether it is long enough to need a filter."""
+        return len(self.rows) > _SEARCHABLE
+
+    @property
+    def words(self) -> dict[int, list[str]]:
+        """The different badges of each column of badges, in the order of `BADGES`."""
+        return {k: [word for word in BADGES if any(row[k] == word for row in self.rows)] for k in self.badges}
+
+    def badge(self, column: int, word: str) -> Badge | None:
+        """The badge of a cell; None for plain text."""
+        return BADGES.get(word) if column in self.badges else None
+
+    def _holds_numbers(self, column: int) -> bool:
+        cells = [row[column].strip() for row in self.rows]
+        said = [cell for cell in cells if cell not in _NOTHING]
+        return (bool(said) or "–" in cells) and all(_NUMBER.fullmatch(cell) for cell in said)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A Plotly figure as the JSON of its traces and layout (labels carry units).
+
+    Colours may be names of the page's palette, ``@c0`` to ``@c7``, ``@ink``, ``@soft`` and ``@grid``: they follow light
+    and dark. Text must have passed `dynid.writers.drawing.shown`.
+    """
+
+    data: tuple[dict[str, object], ...]
+    layout: dict[str, object]
+    caption: str = ""
+    height: int = 420
+    """Pixels."""
+    title: str = ""
+    wide: bool = True
+    """Whether it takes the whole width of the page; others stand side by side where there is room."""
+    link: str = ""
+    """Figures with the same link share their horizontal zoom."""
+    flat: Figure | None = None
+    """What is drawn in place of a three-dimensional figure on paper, and where the browser has no WebGL."""
+
+    def as_json(self) -> str:
+        """Traces and layout, safe to stand inside a script element."""
+        return _script_safe({"data": self.data, "layout": self.layout})
+
+
+def _script_safe(value: object) -> str:
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number or word at a glance (the unit is part of the value)."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report: a heading, tiles, paragraphs, figures and tables, in this order."""
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tiles: tuple[Tile, ...] = ()
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One thing a result is judged by: what was found (with its unit), and what is asked."""
+
+    name: str
+    mark: Mark
+    found: str
+    asked: str
+
+
+def worst(criteria: tuple[Criterion, ...]) -> Mark:
+    """The mark of a whole: that of its worst criterion."""
+    return max((criterion.mark for criterion in criteria), key=_MARKS.index, default="good")
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report; `verdict` is the paragraph a hurried reader needs."""
+
+    title: str
+    verdict: str
+    sections: tuple[Section, ...]
+    footer: str = ""
+    criteria: tuple[Criterion, ...] = ()
+    """What the result was judged by; the worst of them is the mark beside the verdict."""
+
+    @property
+    def mark(self) -> Mark | None:
+        """The mark beside the verdict; None for reports without criteria."""
+        return worst(self.criteria) if self.criteria else None
+
+    def html(self) -> str:
+        """The page as one string, without any address to load from."""
+        has_figures = any(section.figures for section in self.sections)
+        return _template().render(
+            report=self,
+            badges=BADGES,
+            long_cell=LONG_CELL,
+            style=_part("report.css"),
+            script=_part("report.js"),
+            plotly=_plotly() if has_figures else "",
+        )
+
+    def write(self, path: Path) -> None:
+        """Write the page whole or not at all.
+
+        Raises:
+            OutputError: naming the file and what the system said.
+        """
+        # A file name may hold bytes that are no text; the page shows a question mark for them.
+        write_whole(path, self.html().encode("utf-8", errors="replace"))
+
+
+@cache
+def _plotly() -> str:
+    """The charting script that Plotly's package carries; importing the package would take longer than the report."""
+    from importlib.util import find_spec
+
+    found = find_spec("plotly")
+    if found is None or not found.submodule_search_locations:
+        raise OutputError("plotly is not installed, which draws the charts of the report; install it and try again")
+    folder = Path(next(iter(found.submodule_search_locations)))
+    script = (folder / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    # No part of it may end the script element it stands in.
+    return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE)
+
+
+@cache
+def _part(name: str) -> str:
+    from importlib.resources import files
+
+    return files("dynid.writers.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(_part("report.html"))
