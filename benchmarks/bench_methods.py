@@ -80,12 +80,14 @@ def tracked(case: Case) -> Array:
         Entry(symbol, Bound(float(-0.01 * size if term.nonnegative else -size), float(size)))
         for symbol, size, term in zip(model.symbols[model.n_inertial :], scale, model.n_dof * model.terms, strict=True)
     ]
-    pieces: list[Entry | Consistent] = [*(Consistent(link) for link in model.robot.link_names), *own]
+    pieces: list[Entry | Consistent] = [*(Consistent(link, scale=0.15) for link in model.robot.link_names), *own]
+    # As in dynid track: no drift of a robot that does not change, and noise learnt on the way.
     options = ConstrainedFilter(
         model=model,
         state=StateMap.of(model, theta, pieces),
         noise=0.02 * np.maximum(peak, 1e-6),
-        annealing=Annealing(),
+        annealing=Annealing(start=0.0),
+        noise_memory=500.0,
     )
     tracker = options.start()
     for segment in case.train.segments:
