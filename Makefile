@@ -1,7 +1,7 @@
 # make demo and make test do their own set-up: they need Python >= 3.11, make and git, nothing else.
 # Written for GNU make 3.81 and later.
 
-.PHONY: help setup demo test lint bench peers docs lock fuzz clean
+.PHONY: help setup demo test lint bench peers mutate docs lock fuzz clean
 
 # The first Python that really runs and is new enough; a pyenv shim may exist and not run.
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -26,6 +26,7 @@ help:
 	@echo "make lint    ruff and mypy over the whole tree"
 	@echo "make bench   one page of ratios"
 	@echo "make peers   the programs that make bench compares with, into .peers (needs the network)"
+	@echo "make mutate  small faults in chain/ and regression/, and the share that the tests notice (needs the network)"
 	@echo "make fuzz    damaged files for FUZZ_SECONDS, and the property tests with many more examples"
 	@echo "make docs    the documentation, into docs/_build/html"
 	@echo "make setup   the environment .venv alone (demo, test and the others do it themselves)"
@@ -51,6 +52,14 @@ bench: .venv/.test
 peers: .venv/.test
 	$(BIN)/python -m benchmarks peers-setup
 
+mutate: .venv/.test .mutation/.ready
+	$(BIN)/python -m benchmarks.mutation $(ARGS)
+
+.mutation/.ready: requirements/mutation.txt .venv/python
+	@$(BIN)/python -m venv .mutation
+	@.mutation/bin/python -m pip --disable-pip-version-check -qq install --require-hashes -r requirements/mutation.txt
+	@touch $@
+
 fuzz: .venv/.test
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzzing --seconds $(FUZZ_SECONDS) --seed $$(date +%s)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m hypothesis --hypothesis-profile=fuzz $(ARGS)
@@ -67,6 +76,8 @@ lock: .venv/python
 	$(call lock_one,docs,--extra docs -c requirements/test.txt)
 	@echo "locking requirements/peers.txt"
 	@.venv/lock/bin/uv pip compile requirements/peers.in $(LOCKING) -o requirements/peers.txt
+	@echo "locking requirements/mutation.txt"
+	@.venv/lock/bin/uv pip compile requirements/mutation.in $(LOCKING) -o requirements/mutation.txt
 	@if grep -n -E '://|^--(extra-)?index|^--find-links' requirements/*.txt; then \
 		echo "requirements name an address"; exit 1; fi
 
@@ -98,5 +109,5 @@ endef
 	@touch $@
 
 clean:
-	rm -rf .venv .peers demo dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+	rm -rf .venv .peers .mutation demo dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
