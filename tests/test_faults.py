@@ -8,20 +8,25 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import dynid.__main__
 from dynid import disk
+from dynid.__main__ import AGAIN_SECONDS, _interrupt, _unraisable
 from dynid.cli import main
 from dynid.disk import at_once, claimed, whole_file, write_whole
 from dynid.errors import OutputError
+from dynid.tracking.stream import udp_samples
 from tests.commands import FILES, WRITING, arguments, denavit, saved
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -176,7 +181,7 @@ LONG = {
     "simulate": ["simulate", "panda", "--duration", "20000", "--rate", "1000", "--out"],
     "identify": ["identify", "panda", "long.csv", "--estimator", "retrieval", "--out"],
     "retrieve": ["retrieve", "model.json", "--runs", "10000", "--time-budget", "300", "--out"],
-    "track": ["track", "model.json", "udp:0", "--timeout", "300", "--out"],
+    "track": ["track", "model.json", "udp:0", "--out"],
     "demo": ["demo", "--out"],
 }
 """Runs that take long enough to be interrupted."""
@@ -216,6 +221,52 @@ def test_an_interrupt_ends_a_command_with_130_and_no_half_file(tmp_path, command
         # A search that already has something to show keeps it.
         assert code in (0, 1)
         assert new
+
+
+def test_an_interrupt_ends_a_live_stream_that_has_begun_and_keeps_what_it_gave():
+    class Interrupted(socket.socket):
+        n_left = 0
+
+        def recv(self, *_: int) -> bytes:
+            self.n_left -= 1
+            if self.n_left < 0:
+                raise KeyboardInterrupt
+            return json.dumps({"t": 0.0, "q": [0.1], "dq": [0.0], "tau": [1.0]}).encode()
+
+    with Interrupted() as source:
+        source.n_left = 2
+        assert len(list(udp_samples(0, 1, ready=source))) == 2
+        source.n_left = 0
+        with pytest.raises(KeyboardInterrupt):
+            next(udp_samples(0, 1, ready=source))
+
+
+@pytest.mark.parametrize("place", ["<frozen importlib._bootstrap>", "<string>", "work.py"])
+def test_an_interrupt_waits_for_imports_and_generated_code_to_end(monkeypatch, place):
+    armed = []
+    monkeypatch.setattr("dynid.__main__.signal.setitimer", lambda *given: armed.append(given))
+    inner: dict[str, FrameType] = {}
+    run = compile("def run(work): work()", dynid.__main__.__file__, "exec")
+    work = compile("import sys\ndef work(): inner['frame'] = sys._getframe()", place, "exec")
+    names: dict[str, Any] = {"inner": inner}
+    exec(run, names)
+    exec(work, names)
+    names["run"](names["work"])
+    if place == "work.py":
+        with pytest.raises(KeyboardInterrupt):
+            _interrupt(signal.SIGINT, inner["frame"])
+        assert armed == []
+    else:
+        _interrupt(signal.SIGINT, inner["frame"])
+        assert armed == [(signal.ITIMER_REAL, AGAIN_SECONDS)]
+
+
+def test_an_interrupt_lost_in_a_finaliser_comes_again(monkeypatch, capsys):
+    armed = []
+    monkeypatch.setattr("dynid.__main__.signal.setitimer", lambda *given: armed.append(given))
+    _unraisable(SimpleNamespace(exc_type=KeyboardInterrupt))
+    assert armed == [(signal.ITIMER_REAL, AGAIN_SECONDS)]
+    assert capsys.readouterr().err == ""
 
 
 # ---- solvers and workers

@@ -30,6 +30,8 @@ def run() -> int:
     # What is done is done: an interrupt while the interpreter closes down must not change the exit code. Where one has
     # been heeded, a second one ends the process at once, should it hang.
     signal.signal(signal.SIGINT, signal.SIG_DFL if code == INTERRUPTED else signal.SIG_IGN)
+    if _REPEATS:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
     return code
 
 
@@ -39,7 +41,7 @@ def _interrupt(_number: int, frame: FrameType | None) -> None:
     Modules that try whether another can be imported swallow it, and Python remembers one that passes through ``exec``
     and ends itself by the signal, whatever the exit code.
     """
-    while _REPEATS and frame is not None:
+    while _REPEATS and frame is not None and frame.f_code.co_filename != __file__:
         if frame.f_code.co_filename.startswith(("<frozen importlib", "<string>")):
             signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
             return
