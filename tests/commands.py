@@ -28,7 +28,7 @@ def arguments(command: str, folder: Path) -> list[str]:
         "excite": ["planar2r", "--duration", "2", "--harmonics", "2", "--time-budget", "0.5"],
         "simulate": ["planar2r", "--duration", "2"],
         "identify": ["planar2r", log, "--force"],
-        "friction": [str(model), log],
+        "friction": [str(model), log, "--friction", "viscous+coulomb"],
         "retrieve": [str(model), "--runs", "1", "--force"],
         "track": [str(model), log],
         "reverse": ["planar2r", str(folder / "samples.csv")],

@@ -1,10 +1,61 @@
-"""``python -m dynid`` is the command line."""
+"""``dynid`` and ``python -m dynid``: the command line as a process of its own, which Ctrl-C ends with exit code 130."""
 
-try:
-    from dynid.cli import main
+from __future__ import annotations
 
-    code = main()
-except KeyboardInterrupt:
-    # While the command line itself was still loading; later, it says so itself.
-    code = 130
-raise SystemExit(code)
+import signal
+import sys
+from types import FrameType
+
+__all__ = ["run"]
+
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended, as shells have it."""
+AGAIN_SECONDS = 0.05
+"""How soon an interrupt that could not be raised, or was lost, is tried again, s."""
+_REPEATS = hasattr(signal, "setitimer")  # not on Windows
+
+
+def run() -> int:
+    """Run the command that was typed; the exit code, see `dynid.cli.main`."""
+    signal.signal(signal.SIGINT, _interrupt)
+    if _REPEATS:
+        signal.signal(signal.SIGALRM, _interrupt)
+        sys.unraisablehook = _unraisable
+    try:
+        from dynid.cli import main
+
+        code = main()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    # What is done is done: an interrupt while the interpreter closes down must not change the exit code. Where one has
+    # been heeded, a second one ends the process at once, should it hang.
+    signal.signal(signal.SIGINT, signal.SIG_DFL if code == INTERRUPTED else signal.SIG_IGN)
+    if _REPEATS:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    return code
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, but not in the middle of an import or of generated code: then a moment later.
+
+    Modules that try whether another can be imported swallow it, and Python remembers one that passes through ``exec``
+    and ends itself by the signal, whatever the exit code.
+    """
+    while _REPEATS and frame is not None and frame.f_code.co_filename != __file__:
+        if frame.f_code.co_filename.startswith(("<frozen importlib", "<string>")):
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def _unraisable(lost: sys.UnraisableHookArgs) -> None:
+    """Try again where KeyboardInterrupt was raised inside a finaliser, which cannot pass it on."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+    else:
+        sys.__unraisablehook__(lost)
+
+
+if __name__ == "__main__":
+    raise SystemExit(run())

@@ -11,6 +11,7 @@ import stat
 import time
 import tomllib
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,12 +22,14 @@ try:
 except ImportError:  # not on Windows; there, runs into one folder are not kept apart
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["claimed", "read_json", "read_text", "read_toml", "whole_file", "write_whole"]
+__all__ = ["at_once", "claimed", "read_json", "read_text", "read_toml", "whole_file", "write_whole"]
 
 MAX_TEXT_BYTES = 64 * 2**20
 """Largest configuration or model file that is read; real ones stay below 10 MB."""
 CLAIM_PATIENCE = 60.0
 """How long one run waits for another that writes into the same folder, s; writing takes about one."""
+_HELD: ContextVar[dict[Path, Path] | None] = ContextVar("held", default=None)
+"""Inside `at_once`: the hidden parts that wait there, by the files they will be."""
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -47,12 +50,14 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
     The bytes go into a hidden neighbour ``.NAME.….part`` first, which is then renamed over `path`: what was there stays
     as it was until the new file is complete. A run that is killed may leave such a neighbour behind, never half a file.
-    A symbolic link at `path` is replaced by the file, never followed. Missing folders are made.
+    A symbolic link at `path` is replaced by the file, never followed. Missing folders are made. Inside `at_once` the
+    renaming waits for the end of that block.
 
     Raises:
         OutputError: naming the file and what the system said.
     """
     path = Path(path)
+    held = _HELD.get()
     temporary: Path | None = None
     try:
         folder = path.parent.resolve()
@@ -66,19 +71,59 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         if target.is_file() and not target.is_symlink():
             shutil.copymode(target, temporary)
-        os.replace(temporary, target)
+        if held is None:
+            os.replace(temporary, target)
+        else:
+            temporary, held[target] = held.get(target), temporary
     except OutputError:
         raise
     except (OSError, ValueError) as error:
         # ValueError: a name with a NUL in it. What the block itself raises of this kind is about its file, too.
         if isinstance(error, DynidError):
             raise
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise OutputError(f"{path}: cannot be written: {reason or error}; choose another place") from error
+        raise _refusal(path, error) from error
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+@contextlib.contextmanager
+def at_once() -> Iterator[None]:
+    """Let the files that are written inside the block appear together when it ends well, and none when it does not.
+
+    Until then they wait, complete, as hidden neighbours, see `whole_file`. They are then renamed one right after the
+    other, the first that was written last: a run that writes its main file first and is killed leaves all files of the
+    run before, unless it is hit within the microseconds of the renaming, when its main file is still the old one. They
+    cannot be read back inside the block.
+
+    Raises:
+        OutputError: naming a file that cannot be put in its place, and what the system said.
+    """
+    held: dict[Path, Path] = {}
+    token = _HELD.set(held)
+    try:
+        yield
+        with contextlib.ExitStack() as old:
+            for target in held if os.name == "posix" else ():
+                # An open file is not removed from the disk before it is closed, which takes longer than the renaming.
+                with contextlib.suppress(OSError):
+                    old.enter_context(target.open("rb"))
+            for target, temporary in reversed(held.items()):
+                try:
+                    os.replace(temporary, target)
+                except OSError as error:
+                    raise _refusal(target, error) from error
+    finally:
+        _HELD.reset(token)
+        for temporary in held.values():
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def _refusal(path: Path, error: OSError | ValueError) -> OutputError:
+    reason = error.strerror if isinstance(error, OSError) else None
+    return OutputError(f"{path}: cannot be written: {reason or error}; choose another place")
 
 
 def _refuse_special(path: Path, target: Path) -> None:

@@ -6,10 +6,10 @@ Runs in a process of its own, whose memory is limited, so that a crash or a bomb
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import faulthandler
 import json
-import os
 import random
 import resource
 import shutil
@@ -77,8 +77,7 @@ def run(name: str, *, share: float, seconds: float | None, seed: int, keep: Path
     failures: dict[str, str] = {}
     started = time.monotonic()
     keep = keep.resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)  # MuJoCo writes its log here
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # MuJoCo writes its log here
         work = Path(folder) / "work"
         work.mkdir()
         seeds = kind.seeds(work)

@@ -54,8 +54,14 @@ def test_an_unusual_arm_or_log_is_identified_like_any_other(kind, estimator, rng
     assert np.max(relative) < 1.0
 
 
-@pytest.mark.parametrize("factor", [1e-9, 1e-6, 1e5, 1e9])
-@pytest.mark.parametrize("estimator", [OLS(), WLS(), Feasible()], ids=lambda e: type(e).__name__)
+# The margin of consistency is absolute (1e-8 kg·m²) and the programme measures friction in N·m, not in shares of the
+# torque: feasible fits are for arms from grams to hundreds of tonnes.
+@pytest.mark.parametrize(
+    ("estimator", "factor"),
+    [(estimator, factor) for estimator in (OLS(), WLS()) for factor in (1e-9, 1e-6, 1e5, 1e9)]
+    + [(Feasible(), factor) for factor in (1e-3, 1e5)],
+    ids=lambda value: f"{value:g}" if isinstance(value, float) else type(value).__name__,
+)
 def test_the_unit_of_mass_changes_numbers_and_nothing_else(estimator, factor):
     results = []
     for scale in (1.0, factor):
@@ -65,10 +71,6 @@ def test_the_unit_of_mass_changes_numbers_and_nothing_else(estimator, factor):
             joint.link.name: InertialParameters(scale * joint.link.nominal.pi) for joint in robot.joints
         })  # fmt: skip
         case = truth(heavy, rng, duration=12.0, rate_hz=100.0)
-        if isinstance(estimator, Feasible) and scale < 1e-3:
-            pytest.skip("the margin of consistency is absolute: 1e-8 kg·m² is larger than a micro arm's inertia")
-        if isinstance(estimator, Feasible) and scale > 1e6:
-            pytest.skip("beyond cranes the conic solver stops short of its accuracy")
         results.append(fitted(case, case.recording(rng, 0.01), estimator))
     plain, scaled = results
     largest = np.abs(plain.beta).max()

@@ -26,6 +26,7 @@ app = App(
     version=__version__,
     help_epilogue=EPILOGUE,
     result_action="return_value",
+    suppress_keyboard_interrupt=False,
 )
 
 COMMANDS = {

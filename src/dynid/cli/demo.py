@@ -14,7 +14,7 @@ from dynid.cli.identify import identified_model
 from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import error_json, links_json, provenance
 from dynid.cli.progress import progress
-from dynid.disk import claimed
+from dynid.disk import at_once, claimed
 from dynid.dynamics import TorqueModel, base_parameters, friction_models
 from dynid.excitation import read_coefficients
 from dynid.recording import Conditioning, Recording, examine, write_csv
@@ -83,9 +83,10 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
             result, estimate, samples, fitted, [held_out], comparisons, regression=regression, findings=findings
         )
         files = {name: out / file for name, file in FILES.items()}
-        save_model(result, files["model"])
-        exported = write_urdf(result, files["urdf"])
-        report.write(files["report"])
+        with at_once():
+            save_model(result, files["model"])
+            exported = write_urdf(result, files["urdf"])
+            report.write(files["report"])
     inside = np.abs(estimate.beta - base.project(truth)) <= 1.96 * estimate.std
     if json:
         emit_json(

@@ -16,6 +16,7 @@ from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.excite_options import Kind, LimitOptions, SearchOptions, ShapeOptions
 from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, free_place, locked_joint
 from dynid.cli.progress import Step, progress
+from dynid.disk import at_once
 from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.errors import ExcitationError
 from dynid.excitation import (
@@ -228,22 +229,23 @@ def _written(
 ) -> dict[str, str]:
     trajectory, robot = result.assembly.trajectory, result.model.robot
     files = {"trajectory": out, "coefficients": out.with_suffix(".toml")}
-    write_csv(out, trajectory, rate_hz=rate)
-    write_coefficients(files["coefficients"], trajectory)
-    if ros is not None:
-        write_ros(ros, trajectory, rate_hz=max(100.0, 4.0 * trajectory.bandwidth_hz))
-        files["ros"] = ros
-    if picture:
-        files["picture"] = out.with_suffix(".html")
-        page = trajectory_report(
-            trajectory,
-            robot,
-            limits,
-            history=() if result.found is None else result.found.history,
-            condition_number=result.report.condition_number,
-            n_base=result.base.n_base,
-        )
-        page.write(files["picture"])
+    with at_once():
+        write_csv(out, trajectory, rate_hz=rate)
+        write_coefficients(files["coefficients"], trajectory)
+        if ros is not None:
+            write_ros(ros, trajectory, rate_hz=max(100.0, 4.0 * trajectory.bandwidth_hz))
+            files["ros"] = ros
+        if picture:
+            files["picture"] = out.with_suffix(".html")
+            page = trajectory_report(
+                trajectory,
+                robot,
+                limits,
+                history=() if result.found is None else result.found.history,
+                condition_number=result.report.condition_number,
+                n_base=result.base.n_base,
+            )
+            page.write(files["picture"])
     return {name: str(path) for name, path in files.items()}
 
 

@@ -15,7 +15,7 @@ from dynid.cli.console import emit_json, note, say, table
 from dynid.cli.options import FrictionName, JsonFlag, free_place
 from dynid.cli.pipeline import LogOptions, error_json, provenance
 from dynid.cli.progress import progress
-from dynid.disk import claimed, write_whole
+from dynid.disk import at_once, claimed, write_whole
 from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters
 from dynid.errors import ModelFileError, RecordingError
 from dynid.recording import Samples
@@ -74,7 +74,7 @@ def friction(
         step("writing")
         compared = _compared(found, other) if has_friction(other.model) else []
         report = _report(known, found, other if compared else None, logs)
-        with claimed(out):
+        with claimed(out), at_once():
             save_model(result, out / "model.json")
             report.write(out / "report.html")
             write_whole(out / "run.json", json_format.dumps(origin, indent=1, default=str) + "\n")

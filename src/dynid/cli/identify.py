@@ -22,7 +22,7 @@ from dynid.cli.pipeline import LogOptions, provenance, with_band
 from dynid.cli.progress import Step, progress
 from dynid.cli.searching import searched_friction
 from dynid.cli.workers import Workers, WorkersOption
-from dynid.disk import claimed
+from dynid.disk import at_once, claimed
 from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
 from dynid.errors import RecordingError, RegressionError
 from dynid.recording import Recording, Samples, Severity
@@ -168,7 +168,7 @@ def identified(job: IdentifyJob, out: Path, step: Step) -> Outcome:
     report = identification_report(
         result, estimate, samples, train, held_out, beside, regression=regression, notes=notes, findings=findings
     )
-    with claimed(out):
+    with claimed(out), at_once():
         content["files"] = write_outcome(out, result, report, content)
     return Outcome(model, regression, samples, estimate, result, train, held_out, resampled, findings, content)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from dynid.chain import Robot
 from dynid.cli.console import complain, emit_json
@@ -22,12 +23,14 @@ class LogsRefused(RecordingError):
 
     Attributes:
         findings: all that was found.
+        logs: the names of the logs, for messages.
     """
 
-    def __init__(self, findings: Sequence[Finding]) -> None:
+    def __init__(self, findings: Sequence[Finding], logs: Sequence[Path]) -> None:
         self.findings = tuple(findings)
+        self.logs = ", ".join(str(path) for path in logs[:3]) + (f" and {len(logs) - 3} more" if len(logs) > 3 else "")
         errors = [f"{f.code}{f' ({f.joint})' if f.joint else ''}" for f in findings if f.severity is Severity.ERROR]
-        super().__init__(f"the doctor found errors in the logs, and nothing was written: {', '.join(errors)}")
+        super().__init__(f"the doctor found errors in {self.logs}, and nothing was written: {', '.join(errors)}")
 
 
 def examined_logs(job: IdentifyJob, robot: Robot) -> tuple[Finding, ...]:
@@ -54,7 +57,7 @@ def examined_logs(job: IdentifyJob, robot: Robot) -> tuple[Finding, ...]:
         findings += overlap_findings(job.log.whole().raw(path, robot).good_rows(), seen)
     # What is too short to be conditioned is refused there, as wrong input.
     if has_errors([finding for finding in findings if finding.code != "short"]) and not job.force:
-        raise LogsRefused(findings)
+        raise LogsRefused(findings, job.logs)
     return tuple(findings)
 
 
@@ -65,7 +68,7 @@ def tell_refusal(refused: LogsRefused, json: bool) -> int:
     else:
         show_findings(refused.findings, stderr=True)
     complain(
-        "the doctor found errors in the logs, and nothing was written",
+        f"the doctor found errors in {refused.logs}, and nothing was written",
         hint="repair what it names (dynid doctor ROBOT LOG --write-map map.toml), or go on with --force",
     )
     return 1

@@ -18,7 +18,7 @@ from dynid.cli.pipeline import links_json, provenance
 from dynid.cli.progress import progress
 from dynid.cli.retrieve_report import CHECK_HEADERS, LINK_HEADERS, check_rows, link_rows, retrieval_report, verdict
 from dynid.cli.workers import Workers, WorkersOption
-from dynid.disk import claimed, write_whole
+from dynid.disk import at_once, claimed, write_whole
 from dynid.errors import ParameterError
 from dynid.regression import (
     Annealing,
@@ -139,7 +139,7 @@ def retrieve(
         code = 1
     files: dict[str, str] = {}
     if found.met or force:
-        with claimed(out):
+        with claimed(out), at_once():
             files = _write(out, given, result, found)
     content["files"] = files
     if json:

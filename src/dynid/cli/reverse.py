@@ -9,7 +9,7 @@ from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.options import JsonFlag, RobotName, RobotOptions, free_place
 from dynid.cli.pipeline import parameters_json, provenance
 from dynid.cli.progress import progress
-from dynid.disk import claimed, write_whole
+from dynid.disk import at_once, claimed, write_whole
 from dynid.dynamics import TorqueModel, base_parameters
 from dynid.regression import Reverse, ReverseEstimate, Status, read_controller_samples
 from dynid.writers import Compressed, IdentifiedModel, Report, Section, Table, Tile, save_model
@@ -71,7 +71,7 @@ def reverse(
         name: str(out / file)
         for name, file in (("model", "model.json"), ("report", "report.html"), ("run", "run.json"))
     }
-    with claimed(out):
+    with claimed(out), at_once():
         save_model(result, out / "model.json")
         _report(found, samples, origin).write(out / "report.html")
         write_whole(out / "run.json", json_format.dumps(origin, indent=1, default=str) + "\n")

@@ -16,7 +16,7 @@ from dynid.chain import Robot
 from dynid.cli.console import emit_json, say, table, warn
 from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, free_place
 from dynid.cli.progress import progress
-from dynid.disk import write_whole
+from dynid.disk import at_once, read_text, write_whole
 from dynid.dynamics import Motion, TorqueModel, friction_models
 from dynid.errors import ParameterError, RecordingError
 from dynid.recording.closed_loop import Controller
@@ -151,14 +151,16 @@ def simulate(
     theta = plausible_parameters(model, values=values)
     commanded = _motion(loaded, trajectory, motion, rate, duration, rng)
     result = _followed(model, commanded, theta, rng, sensing, loop, str(out))
-    write_csv(result.recording, out)
     truth = out.with_name(out.name.removesuffix(".gz").removesuffix(".csv") + ".truth.json")
     settings: dict[str, object] = {
         "friction": friction,
         "seed": seed,
         "trajectory": None if trajectory is None else str(trajectory),
     }
-    write_whole(truth, json_format.dumps(_truth(result, settings, sensing, loop), ensure_ascii=False, indent=1) + "\n")
+    known = json_format.dumps(_truth(result, settings, sensing, loop), ensure_ascii=False, indent=1) + "\n"
+    with at_once():
+        write_csv(result.recording, out)
+        write_whole(truth, known)
     if json:
         emit_json(_content(result, seed, out, truth))
     else:
@@ -230,9 +232,12 @@ def _values(text: str, model: TorqueModel) -> dict[str, float]:
     path = Path(text)
     if not path.is_file():
         raise ParameterError(f"--friction-values {text}: neither a file nor values such as fv1=0.2,fc=1.5")
-    content = path.read_text(encoding="utf-8")
+    content = read_text(path, ParameterError)
     if path.suffix != ".json":
-        rows = list(csv.DictReader(content.splitlines()))
+        try:
+            rows = list(csv.DictReader(content.splitlines()))
+        except csv.Error as error:
+            raise ParameterError(f"{path}: cannot be read as CSV: {error}") from error
         if not rows or not {"parameter", "value"} <= set(rows[0]):
             raise ParameterError(f"{path}: needs a header parameter,value and at least one row")
         return {row["parameter"]: _value(str(path), row["parameter"], row["value"]) for row in rows}

@@ -21,7 +21,7 @@ from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import LogOptions, provenance
 from dynid.cli.progress import progress
 from dynid.cli.track_report import Trail, tracking_section
-from dynid.disk import claimed
+from dynid.disk import at_once, claimed
 from dynid.dynamics import TorqueModel
 from dynid.errors import RecordingError, TrackingError
 from dynid.recording import Recording
@@ -303,9 +303,9 @@ class _Run:
         )
         report = Report(f"{self.known.model.robot.name} while it moves", verdict, (section,), "Written by dynid track.")
         tracked = _tracked_model(self.known, self.tracker, model, log) if self.watcher is None else self.known
-        with claimed(out):
-            report.write(out / "report.html")
+        with claimed(out), at_once():
             save_model(tracked, out / "model.json")
+            report.write(out / "report.html")
         return {"model": str(out / "model.json"), "report": str(out / "report.html")}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, Bool, Float, Int, readonly
 from dynid.errors import RecordingError
-from dynid.recording.recording import Recording
+from dynid.recording.recording import Recording, measurable
 
 __all__ = ["RAW_SIGNALS", "STEMS_IN_LOG", "RawLog", "increasing"]
 
@@ -106,9 +106,9 @@ class RawLog:
     @property
     def finite(self) -> Bool[Array, " n_samples"]:
         """Rows in which every number is finite."""
-        good = np.isfinite(self.t)
+        good = measurable(self.t)
         for name in self.signals:
-            good &= np.isfinite(getattr(self, name)).all(axis=1)
+            good &= measurable(getattr(self, name)).all(axis=1)
         return good
 
     def good_rows(self) -> Recording:

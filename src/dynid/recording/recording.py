@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynid.arrays import Array, Float, readonly
+from dynid.arrays import Array, Bool, Float, readonly
 from dynid.errors import RecordingError
 
-__all__ = ["JOINT_SIGNALS", "WRENCH_AXES", "WRENCH_SIGNALS", "Intervals", "Recording"]
+__all__ = ["JOINT_SIGNALS", "WRENCH_AXES", "WRENCH_SIGNALS", "Intervals", "Recording", "measurable"]
 
 JOINT_SIGNALS = ("q", "dq", "ddq", "tau", "current")
 """Fields of a recording with one column per joint: rad or m, per s, per s², N·m or N, A."""
@@ -19,6 +19,13 @@ WRENCH_SIGNALS = ("base_wrench", "tool_wrench")
 """Fields of a recording with one column per axis of `WRENCH_AXES`, in N and N·m."""
 WRENCH_AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 """The axes of a wrench: forces in N, then moments in N·m."""
+LARGEST = 1e50
+"""Numbers beyond this, in any unit, are damage rather than measurements; their squares and products would overflow."""
+
+
+def measurable(values: Float[Array, "*shape"]) -> Bool[Array, "*shape"]:
+    """Which values (any unit) can have been measured: numbers, and none beyond all reason."""
+    return np.abs(values) <= LARGEST
 
 
 class Intervals(NamedTuple):
@@ -162,9 +169,9 @@ class Recording:
     def _check_finite(self) -> None:
         for name in ("t", *self.signals):
             values = getattr(self, name)
-            if np.all(np.isfinite(values)):
+            if np.all(measurable(values)):
                 continue
-            wrong = np.argwhere(~np.isfinite(values))
+            wrong = np.argwhere(~measurable(values))
             k = int(wrong[0][0])
             where = ""
             if name != "t":

@@ -31,6 +31,8 @@ HEAD_BYTES = 1 << 16
 """How much of a file is looked at to find its header, separator and decimal mark."""
 PARSE_BYTES = 1 << 18
 """How much text is parsed at a time; pyarrow reads some 32 such pieces ahead."""
+LONGEST_CELL = 1000
+"""Letters of a cell above which it is no number, and is not quoted."""
 COMMENT_LINE = re.compile(rb"^#[^\n]*\n?", re.MULTILINE)
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
@@ -157,7 +159,11 @@ def _decimal(lines: Sequence[str], delimiter: str) -> str:
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
-    row = next(csv.reader([line.strip("\r\n")], delimiter=delimiter, skipinitialspace=delimiter != " "), [])
+    plain = line.strip("\r\n")
+    try:
+        row = next(csv.reader([plain], delimiter=delimiter, skipinitialspace=delimiter != " "), [])
+    except csv.Error:  # such as a cell that is longer than any should be
+        row = plain.split(delimiter)
     return [cell.strip() for cell in row]
 
 
@@ -243,9 +249,10 @@ def _diagnosed(path: Path, dialect: _Dialect, names: Sequence[str], reason: str)
                 return RecordingError(f"{path}: line {number} has {len(cells)} cells, the header {n_columns}; {remedy}")
             for name, place in wanted.items():
                 cell = cells[place].replace(",", ".") if dialect.decimal == "," else cells[place]
-                if cell and not NUMBER.fullmatch(cell):
+                if len(cell) > LONGEST_CELL or (cell and not NUMBER.fullmatch(cell)):
+                    found = repr(cells[place]) if len(cell) <= LONGEST_CELL else f"a cell of {len(cell)} characters"
                     return RecordingError(
-                        f"{path}: line {number}, column {name}: {cells[place]!r} is not a number; correct that cell"
+                        f"{path}: line {number}, column {name}: {found} is not a number; correct that cell"
                     )
     if n_rows == 0:
         return RecordingError(f"{path}: a header but no rows; check that the log was written to its end")

@@ -12,6 +12,7 @@ from typing import Literal
 
 from dynid.chain.consistency import Box, Ellipsoid
 from dynid.chain.inertia import INERTIAL_NAMES
+from dynid.disk import read_text
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction import FRICTION
 from dynid.dynamics.regressor import TorqueModel
@@ -173,17 +174,15 @@ def read_bounds(path: str | Path, model: TorqueModel | None = None) -> Bounds:
         UnknownName: naming file, line and the nearest name that exists.
     """
     file = Path(path)
+    lines = read_text(file, ParameterError, "CSV file of bounds").splitlines()
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise ParameterError(f"{file}: cannot be read ({error.strerror}); give a CSV file of bounds") from error
-    except UnicodeDecodeError as error:
-        raise ParameterError(f"{file}: is not text in UTF-8; give a CSV file of bounds") from error
-    rows = [
-        (number, [cell.strip() for cell in cells])
-        for number, cells in enumerate(csv.reader(lines), start=1)
-        if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#")
-    ]
+        rows = [
+            (number, [cell.strip() for cell in cells])
+            for number, cells in enumerate(csv.reader(lines), start=1)
+            if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#")
+        ]
+    except csv.Error as error:
+        raise ParameterError(f"{file}: cannot be read as CSV: {error}") from error
     if not rows or [cell.lower() for cell in rows[0][1]] != ["parameter", "lower", "upper"]:
         raise ParameterError(f"{file}: the first line must be 'parameter,lower,upper'")
     entries = tuple(_bound(cells, f"{file}:{number}") for number, cells in rows[1:])

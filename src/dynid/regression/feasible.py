@@ -18,7 +18,11 @@ __all__ = ["Feasible"]
 
 @dataclass(frozen=True, kw_only=True)
 class Feasible:
-    """Least squares as a semidefinite programme, and one full parameter set among equal fits [Sousa2013]_."""
+    """Least squares as a semidefinite programme, and one full parameter set among equal fits [Sousa2013]_.
+
+    For arms of grams to hundreds of tonnes: the margin by which links are possible is absolute (1e-8 kg·m², see
+    `Constraints`), and friction below a billionth of the torque counts as not seen.
+    """
 
     constraints: Constraints = field(default_factory=Constraints)
     prior: Prior = field(default_factory=Prior)

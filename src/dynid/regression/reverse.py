@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
+from dynid.disk import MAX_TEXT_BYTES
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters
 from dynid.errors import RecordingError
@@ -81,7 +82,10 @@ def read_controller_samples(path: Path, n_dof: int) -> ControllerSamples:
 
 def _read_table(path: Path) -> tuple[list[str], Float[Array, "n_rows n_columns"]]:
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(MAX_TEXT_BYTES + 1)
+        if len(data) > MAX_TEXT_BYTES:
+            raise RecordingError(f"{path}: larger than {MAX_TEXT_BYTES // 2**20} MB; give fewer samples")
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
     except FileNotFoundError as error:
         raise RecordingError(f"{path}: no such file") from error

@@ -64,6 +64,8 @@ def udp_samples(
 ) -> Iterator[Sample]:
     """Samples from datagrams, one JSON object each with the keys of `samples_of`; ends on ``{"end": true}``.
 
+    Ctrl-C while it waits ends it as well, so that what has been learnt is kept, unless nothing has come yet.
+
     Args:
         port: where to listen; 0 lets the system choose (give `ready` then, to know it).
         n_dof: joints of the robot.
@@ -88,6 +90,10 @@ def udp_samples(
             try:
                 data = source.recv(MAX_DATAGRAM)
             except TimeoutError:
+                return
+            except KeyboardInterrupt:
+                if number == 0:
+                    raise
                 return
             item = _decoded(data, f"datagram {number}")
             if item.get("end") is True:

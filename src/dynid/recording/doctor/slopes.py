@@ -68,7 +68,7 @@ def slopes_of(view: View) -> Slopes | None:
     sure = (power_q > 10.0 * view.q_noise) & (power_dq > 10.0 * blur) & view.moves
     cross = told.T @ moved / len(moved)
     floor_q, floor_dq = np.maximum(power_q, 1e-300), np.maximum(power_dq, 1e-300)
-    correlation = cross / np.outer(floor_dq, floor_q)
+    correlation = cross / floor_dq[:, None] / floor_q
     ratio = np.sign(cross) * np.outer(floor_dq, 1.0 / floor_q)
     for k in range(q.shape[1]):
         # The median over windows of middling speed does not mind peaks of one of the two that were cut off.
