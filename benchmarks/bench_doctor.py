@@ -3,52 +3,57 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks import Line
+from benchmarks import Item, Line, Note, doctor_model_rates
 from dynid.recording import RawLog, Recording
 from dynid.recording.doctor.overlap import overlap_findings
 from dynid.recording.doctor.signals import signal_findings
 from tests.recording.doctor_faults import FAULTS, clean_case, other_cut, robots, spoilt
+from tests.recording.model_faults import FAULTS as MODEL_FAULTS
 
-N_SPOILT = 50
-"""Random corruptions of each fault; every robot has its turn."""
-N_CLEAN = 200
+N_SPOILT = 24
+"""Random corruptions of each fault that signals show; every robot has its turn."""
+N_MODEL = 4
+"""The same of each fault that the equations show, on each of three robots."""
+N_CLEAN = 120
+SEED = 5000
 
 
-def run() -> list[Line]:
-    """Faults that signals alone show, on simulated logs of built-in and random arms."""
-    n_robots = len(robots())
-    lines = []
+def run(*, quick: bool = False) -> Iterator[Item]:
+    """Faults in simulated logs of built-in and random arms; clean logs; and time."""
+    n_robots, n_spoilt = len(robots()), 1 if quick else N_SPOILT
     for name, fault in FAULTS.items():
         named = 0
-        for k in range(N_SPOILT):
-            case, raw = spoilt(name, 5000 + k, index=k % n_robots)
+        for k in range(n_spoilt):
+            case, raw = spoilt(name, SEED + k, index=k % n_robots)
             codes = {finding.code for finding in signal_findings(case.robot, raw).findings}
             named += bool(codes & set(fault.codes))
-        lines.append(Line(f"{name}, named", 100.0 * named / N_SPOILT, 95.0, "%"))
-    lines.append(Line("the same log, cut and re-saved, named", 100.0 * same_logs(n_robots), 95.0, "%"))
-    wrong: Counter[str] = Counter()
-    n_wrong = 0
-    for k in range(N_CLEAN):
-        case = clean_case(7000 + k)
-        codes = {finding.code for finding in signal_findings(case.robot, RawLog.of(case.log)).findings}
-        n_wrong += bool(codes)
-        wrong.update(codes)
-    lines.append(Line("clean logs with any finding", 100.0 * n_wrong / N_CLEAN, 2.0, "%", bound="at most"))
-    lines += [Line(f"  of which {code}", 100.0 * n / N_CLEAN, None, "%") for code, n in wrong.items()]
-    return [*lines, Line("signals of 20 s of a Panda at 1 kHz", seconds(), 0.3, "s", bound="at most")]
+        yield Line(f"{name}, named", 100.0 * named / n_spoilt, 95.0, "%")
+    yield Line("the same log, cut and re-saved, named", 100.0 * same_logs(n_robots, n_spoilt), 95.0, "%")
+    n_model = 1 if quick else N_MODEL
+    arms = doctor_model_rates.robots()
+    for name in MODEL_FAULTS:
+        cells = [doctor_model_rates.fault_row(name, label, n_model, seed=SEED) for label in arms]
+        share = sum(cell.named for cell in cells) / sum(cell.n_logs for cell in cells)
+        yield Line(f"{name}, named ({', '.join(arms)})", 100.0 * share, 95.0, "%")
+    logs = list(doctor_model_rates.clean_logs(4 if quick else N_CLEAN, seed=SEED))
+    yield Line("clean logs with any finding", 100.0 * np.mean([bool(log.said) for log in logs]), 2.0, "%", "at most")
+    for log in logs:
+        if log.said:
+            yield Note(f"of clean log {log.number}, {log.robot}, {log.source}: {'; '.join(log.said)}")
+    yield Line("signals of 20 s of a Panda at 1 kHz", seconds(), 0.3, "s", bound="at most")
 
 
-def same_logs(n_robots: int) -> float:
+def same_logs(n_robots: int, n_logs: int) -> float:
     """Share of copies that are recognised."""
     found = 0
-    for k in range(N_SPOILT):
+    for k in range(n_logs):
         case = clean_case(6000 + k, index=k % n_robots)
         found += bool(list(overlap_findings(other_cut(case, np.random.default_rng(k)), [case.log])))
-    return found / N_SPOILT
+    return found / n_logs
 
 
 def seconds() -> float:

@@ -1,22 +1,26 @@
-"""How often the model-based checks of a log find a fault, call it by another name, or see one in a clean log."""
+"""How often the doctor finds a fault by the equations of the arm, and how often it sees one in a clean log.
+
+`python -m benchmarks.doctor_model_rates COUNT [SEED] [FAULT…]` prints both, COUNT logs a cell; `clean` is no fault.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from dynid.chain import Robot, load_robot
-from dynid.recording import Severity
-from dynid.recording.doctor.model import model_findings
-from tests.recording.model_faults import FAULTS, clean_log
+from dynid.errors import DynidError
+from dynid.recording import Severity, examine
+from tests.recording.doctor_faults import limited_arm
+from tests.recording.model_faults import FAULTS, clean_log, varied_log
 from tests.robots import random_robot
 
-__all__ = ["CleanRow", "FaultRow", "clean_rows", "fault_rows", "robots"]
+__all__ = ["CleanLog", "FaultRow", "clean_logs", "fault_row", "robots"]
 
 
 class FaultRow(NamedTuple):
@@ -25,21 +29,22 @@ class FaultRow(NamedTuple):
     fault: str
     robot: str
     n_logs: int
-    detected: float
-    """Share of logs with the right code."""
-    wrong: float
-    """Share of logs with a warning or error of another code."""
+    named: int
+    """Logs with the right code."""
+    wrong: int
+    """Logs with a warning or error of another code."""
+    remarks: tuple[str, ...]
+    """Which logs were not named, or also called otherwise, and how."""
 
 
-class CleanRow(NamedTuple):
-    """Clean logs of one robot."""
+class CleanLog(NamedTuple):
+    """A clean log and what is said of it."""
 
+    number: int
     robot: str
-    n_logs: int
-    false: float
-    """Share of logs with any finding but an informative one on excitation."""
-    codes: tuple[str, ...]
-    """What was found, every time."""
+    source: str
+    said: tuple[str, ...]
+    """Code and evidence of every finding."""
 
 
 def robots() -> dict[str, Robot]:
@@ -51,57 +56,57 @@ def robots() -> dict[str, Robot]:
     return found
 
 
-def fault_rows(n_logs: int = 50, *, seed: int = 0, faults: tuple[str, ...] = tuple(FAULTS)) -> list[FaultRow]:
-    """The share of faults found, fault by fault and robot by robot."""
-    rows = []
-    for name in faults:
-        for label, robot in robots().items():
-            detected = wrong = 0
-            for k in range(n_logs):
-                rng = np.random.default_rng([seed, k, sum(map(ord, name)), sum(map(ord, label))])
-                spoiled = FAULTS[name].spoil(clean_log(robot, rng, longest=40.0), rng)
-                found = model_findings(robot, spoiled)
-                detected += any(finding.code in FAULTS[name].codes for finding in found)
-                others = [f for f in found if f.code not in FAULTS[name].codes and f.severity is not Severity.INFO]
-                wrong += bool(others)
-                if "-v" in sys.argv and (others or not any(f.code in FAULTS[name].codes for f in found)):
-                    sys.stderr.write(f"{name} {label} {k}: {[f.code for f in found]}\n")
-            rows.append(FaultRow(name, label, n_logs, detected / n_logs, wrong / n_logs))
-    return rows
+def fault_row(fault: str, label: str, n_logs: int, *, seed: int) -> FaultRow:
+    """A fault at `n_logs` random strengths on logs of one robot."""
+    robot, kind = robots()[label], FAULTS[fault]
+    n_named = n_wrong = 0
+    remarks = []
+    for k in range(n_logs):
+        rng = np.random.default_rng([seed, k, sum(map(ord, fault)), sum(map(ord, label))])
+        found = examine(robot, kind.spoil(clean_log(robot, rng, longest=40.0), rng))
+        named = any(kind.named_by(finding) for finding in found)
+        wrong = any(not kind.named_by(finding) and finding.severity is not Severity.INFO for finding in found)
+        n_named += named
+        n_wrong += wrong
+        if wrong or not named:
+            remarks.append(f"{k}: {', '.join(finding.code for finding in found) or 'nothing'}")
+    return FaultRow(fault, label, n_logs, n_named, n_wrong, tuple(remarks))
 
 
-def clean_rows(n_logs: int = 50, *, seed: int = 1, n_random: int = 20) -> list[CleanRow]:
-    """The share of clean logs with a finding: promised robots, and random arms of 2 to 7 joints, prismatic ones too."""
-    rng = np.random.default_rng(seed)
-    arms: Mapping[str, list[Robot]] = {
-        **{label: [robot] for label, robot in robots().items()},
-        "random arms": [random_robot(rng, int(n)) for n in rng.integers(2, 8, n_random)],
-    }
-    rows = []
-    for label, choice in arms.items():
-        codes: list[str] = []
-        false = 0
-        for k in range(n_logs):
-            robot = choice[k % len(choice)]
-            draw = np.random.default_rng([seed, k, sum(map(ord, label))])
-            log = clean_log(robot, draw).recording
-            found = [f for f in model_findings(robot, log) if f.code != "unexcited"]
-            false += bool(found)
-            codes += [f.code for f in found]
-            if "-v" in sys.argv and found:
-                sys.stderr.write(f"clean {label} {k} {robot.name}: {[(f.code, f.evidence) for f in found]}\n")
-        rows.append(CleanRow(label, n_logs, false / n_logs, tuple(codes)))
-    return rows
+def clean_logs(n_logs: int, *, seed: int) -> Iterator[CleanLog]:
+    """Logs of built-in robots, the UR10e, and random arms of 2 to 7 joints, sliding and branching ones too."""
+    named = [*robots().values(), load_robot("planar2r"), load_robot("spatial2r")]
+    for k in range(n_logs):
+        rng = np.random.default_rng([seed, k])
+        turn = k % (len(named) + 3)
+        n_dof = int(rng.integers(2, 8))
+        random = random_robot if turn == len(named) else limited_arm
+        robot = named[turn] if turn < len(named) else random(rng, n_dof)
+        try:
+            log = varied_log(robot, rng).recording
+        except DynidError:
+            continue  # a random arm that its controller cannot hold
+        said = tuple(f"{finding.code} ({finding.evidence})" for finding in examine(robot, log))
+        yield CleanLog(k, robot.name, log.source, said)
+
+
+def main(arguments: list[str]) -> None:
+    """Print the figures, one line a cell."""
+    count, seed = (int(text) for text in [*arguments[:2], *("20", "0")[len(arguments[:2]) :]])
+    wanted = arguments[2:] or ["clean", *FAULTS]
+    if "clean" in wanted:
+        logs = list(clean_logs(count, seed=seed))
+        talked = [log for log in logs if log.said]
+        sys.stdout.write(f"clean logs, seed {seed}: {len(talked)} of {len(logs)} with a finding\n")
+        for log in talked:
+            sys.stdout.write(f"    {log.number} {log.robot}, {log.source}: {'; '.join(log.said)}\n")
+    for fault in FAULTS:
+        for label in robots() if fault in wanted else ():
+            row = fault_row(fault, label, count, seed=seed)
+            sys.stdout.write(f"{row.fault:28s} {row.robot:8s} named {row.named} of {row.n_logs}, wrong {row.wrong}")
+            sys.stdout.write(f"   {'; '.join(row.remarks)}\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    for clean in clean_rows(count):
-        sys.stdout.write(f"clean {clean.robot:14s} {clean.n_logs:4d} logs  false {clean.false:.3f}  {clean.codes}\n")
-        sys.stdout.flush()
-    wanted = tuple(name for name in FAULTS if len(sys.argv) < 3 or sys.argv[2] in ("-v", name))
-    for row in fault_rows(count, faults=wanted):
-        sys.stdout.write(
-            f"{row.fault:28s} {row.robot:8s} {row.n_logs:4d} logs  found {row.detected:.2f}  wrong {row.wrong:.2f}\n"
-        )
-        sys.stdout.flush()
+    main(sys.argv[1:])

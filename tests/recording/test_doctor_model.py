@@ -12,7 +12,7 @@ from dynid.dynamics import TorqueModel, friction_models
 from dynid.recording import Recording, Severity, read_column_map, read_recording, write_csv
 from dynid.recording.commanded import smooth_motion
 from dynid.recording.doctor.model import model_findings
-from dynid.recording.doctor.words import MAP
+from dynid.recording.findings import MAP
 from dynid.recording.sensors import Level, SensorModel
 from dynid.recording.synthetic import Synthetic, simulate
 from tests.recording.model_faults import FAULTS, clean_log

@@ -7,6 +7,7 @@ MODULES = (
     "fit",
     "explain",
     "extra",
+    "burst",
     "gravity",
     "search",
     "time",

@@ -8,12 +8,14 @@ import numpy as np
 
 from dynid.chain.robot import Robot
 from dynid.errors import RecordingError
+from dynid.recording.doctor.burst import Burst, burst_of, with_drift, with_load_friction
 from dynid.recording.doctor.explain import Judged, expected_torque, judge
+from dynid.recording.doctor.fit import Fit
 from dynid.recording.doctor.gravity import gravity_seen
 from dynid.recording.doctor.nominal import payload_of, unexcited_of
 from dynid.recording.doctor.rows import Arm, Rows, rows_of
 from dynid.recording.doctor.search import Searched, search, suspicious
-from dynid.recording.doctor.time import Burst, burst_of, delay_of, drift_of, load_step_of
+from dynid.recording.doctor.time import delay_of, drift_of, load_step_of
 from dynid.recording.doctor.units import unit_findings
 from dynid.recording.doctor.words import reading_findings
 from dynid.recording.findings import Finding, Severity
@@ -34,8 +36,10 @@ SURE = 5.0
 DELAY_GAIN = 1.03
 """Residual without over residual with a delay, RMS, that makes it worth while; and above which it does harm."""
 DELAY_HARM = 1.3
-STANDS_OUT = (3.3, 3.6)
-"""Times the usual residual of a contact that shows at several joints, and at one."""
+STANDS_OUT = 3.6
+"""Times the usual residual of a contact."""
+TOUCH = 0.01
+"""Torque of a contact over the swing of its joint's, below which it is an inaccuracy of the model."""
 DRIFTED = 0.12
 """Change of friction over a log, relative to the friction, that is more than noise."""
 LOAD_SHARE = 0.3
@@ -233,14 +237,12 @@ def _delay(arm: Arm, judged: Judged) -> tuple[list[Finding], Judged]:
 
 def _along(arm: Arm, judged: Judged) -> list[Finding]:
     """What changes along the log: contact, load, friction."""
+    judged = with_load_friction(arm, judged)
     fit = judged.joint_fit(arm)
     rows = judged.rows
-    keep = np.full(rows.n_rows, True)
     findings: list[Finding] = []
-    burst = burst_of(arm, judged, fit)
-    is_contact = burst is not None and burst.times > STANDS_OUT[0 if len(burst.joints) > 1 else 1]
-    if burst is not None and is_contact:
-        keep = burst.keep
+    burst = _touched(arm, judged, fit)
+    keep = np.full(rows.n_rows, True) if burst is None else burst.keep
     step = load_step_of(arm, judged, fit, keep)
     drift = drift_of(arm, judged, fit, keep)
     changed = np.abs(drift.dry) / np.maximum(drift.level, 1e-300)
@@ -251,7 +253,7 @@ def _along(arm: Arm, judged: Judged) -> list[Finding]:
         if abs(step.mass) > SURE * step.error:
             return [_load_change(step.time, step.mass, step.error, step.effect.share)]
         return findings
-    if burst is not None and is_contact:
+    if burst is not None:
         findings.append(_contact(arm.robot, burst, rows))
     if (np.any(dry) or np.any(offset)) and drift.share > 0.08:
         joint = int(np.argmax(np.where(dry, changed, 0.0) + np.where(offset, moved, 0.0)))
@@ -272,6 +274,16 @@ def _along(arm: Arm, judged: Judged) -> list[Finding]:
             )
         )
     return findings
+
+
+def _touched(arm: Arm, judged: Judged, fit: Fit) -> Burst | None:
+    """A stretch that stands out, and still does where friction may change along the log."""
+    burst = burst_of(arm, judged, fit)
+    if burst is None or burst.times < STANDS_OUT or burst.size < TOUCH:
+        return None
+    drifting = with_drift(arm, judged, fit)
+    again = burst_of(arm, drifting, drifting.joint_fit(arm))
+    return None if again is None or again.times < STANDS_OUT or again.size < TOUCH else again
 
 
 def _load_change(time: float, mass: float, error: float, share: float) -> Finding:
@@ -295,7 +307,7 @@ def _contact(robot: Robot, burst: Burst, rows: Rows) -> Finding:
         severity=Severity.WARNING,
         joint=robot.joint_names[burst.joints[0]] if len(burst.joints) == 1 else None,
         evidence=f"from {start:.2f} to {stop:.2f} s the torque differs from what the rest of the log predicts by "
-        f"{burst.times:.2g} times what is usual ({names} N·m on average); below 3 times is normal",
+        f"{burst.times:.2g} times what is usual ({names} N·m on average); below {STANDS_OUT:g} times is normal",
         cause="the arm touched something, was touched, or a cable pulled",
         fix=f"leave that stretch out: --until {start:.2f}, or --from {stop:.2f}",
     )

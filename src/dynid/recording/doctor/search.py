@@ -38,8 +38,8 @@ class Searched:
     plain: Judged
     best: Judged
     tilt: Tilt | None = None
-    rival: Judged | None = None
-    """Another explanation that does as well."""
+    rivals: tuple[Judged, ...] = ()
+    """Other explanations that do as well."""
 
     @property
     def changed(self) -> bool:
@@ -89,7 +89,7 @@ def search(arm: Arm, rows: Rows) -> Searched:
         return _levelled(arm, rows, plain)
     is_tilt = tilt is not None and found.explanation.gravity is tilt.judged.explanation.gravity
     rivals = [f for f in finals[1:] if f.cost < found.cost + PRICE and _differs(f.explanation, found.explanation)]
-    return Searched(plain, whole, tilt if is_tilt else None, rivals[0] if rivals else None)
+    return Searched(plain, whole, tilt if is_tilt else None, tuple(rivals))
 
 
 def _levelled(arm: Arm, rows: Rows, plain: Judged) -> Searched:

@@ -9,8 +9,8 @@ from dynid.chain.robot import Robot
 from dynid.recording.doctor.explain import Judged, expected_torque
 from dynid.recording.doctor.nominal import nominal_scales
 from dynid.recording.doctor.rows import Arm
-from dynid.recording.doctor.words import MAP, scale_lines
-from dynid.recording.findings import Finding, Severity
+from dynid.recording.doctor.words import scale_lines
+from dynid.recording.findings import MAP, Finding, Severity
 
 __all__ = ["unit_findings"]
 

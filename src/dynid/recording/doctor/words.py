@@ -12,12 +12,10 @@ from dynid.arrays import Array, Float, Int
 from dynid.chain.robot import Robot
 from dynid.recording.doctor.explain import Explanation, Judged
 from dynid.recording.doctor.search import Searched
-from dynid.recording.findings import Finding, Severity
+from dynid.recording.findings import MAP, Finding, Severity
 
-__all__ = ["MAP", "key", "reading_findings", "scale_lines"]
+__all__ = ["key", "reading_findings", "scale_lines"]
 
-MAP = "put into the column map (--columns map.toml):"
-"""What stands before the lines for a mapping file."""
 UNITS = {1e-3: "N·mm", 1e-2: "N·cm", 1e3: "kN·m"}
 """Units of torque by what turns them into N·m."""
 NEAR = 1.3
@@ -154,19 +152,18 @@ def _sign_findings(robot: Robot, found: Searched, evidence: str) -> list[Finding
         what = {"flipped-joint": "all signals", "flipped-position": "the position", "flipped-torque": "the torque"}[
             code
         ]
-        other = (
-            " (turning its position and velocity round does as well)" if found.rival is not None and not turned else ""
-        )
+        either = loaded != turned and _either(found, j)
+        rest = "torque" if turned else "position and velocity"
+        other = f" (turning its {rest} round does as well)" if either else ""
         lines = {
             "flipped-joint": f"{key(name)} = -1",
             "flipped-position": f"{key(name)}.q = -1\n{key(name)}.dq = -1",
             "flipped-torque": f"{key(name)}.tau = -1",
         }[code]
-        note = (
-            "\n# leave out dq where the velocity already has the sign of the robot file"
-            if code == "flipped-position"
-            else ""
-        )
+        note = "\n# leave out dq where the velocity has the sign of the robot file" if turned and not loaded else ""
+        if either:
+            instead = f"{key(name)}.tau = -1" if turned else f"{key(name)}.q = -1 and {key(name)}.dq = -1"
+            note += f"\n# the log does not tell the two apart; where it is the other one: {instead} instead"
         findings.append(
             Finding(
                 code=code,
@@ -178,3 +175,15 @@ def _sign_findings(robot: Robot, found: Searched, evidence: str) -> list[Finding
             )
         )
     return findings
+
+
+def _either(found: Searched, joint: int) -> bool:
+    """Whether turning round the other one of a joint's position and torque does as well."""
+    best = found.best.explanation
+    for rival in found.rivals:
+        e = rival.explanation
+        turned = np.flatnonzero(e.q_sign != best.q_sign)
+        loaded = np.flatnonzero(np.sign(e.tau_scale) != np.sign(best.tau_scale))
+        if np.array_equal(turned, [joint]) and np.array_equal(loaded, [joint]):
+            return True
+    return False
