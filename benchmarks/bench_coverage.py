@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from benchmarks import Line
+from benchmarks import Item, Line
 from dynid.regression import WLS, Feasible, SampleRows, bootstrap, compress
 from tests.regression.coverage import COLOURS, Study, drawn
 
@@ -15,12 +17,12 @@ FLOOR = 92.0
 """Share in % that intervals should hold at least, from 20 s of log."""
 
 
-def by_colour(robot: str) -> list[Line]:
+def by_colour(robot: str, n_draws: int) -> list[Line]:
     """Coefficients, exact and measured torque of an unseen motion, and the papers' intervals beside."""
     study, lines = Study.of(robot), []
     for colour in COLOURS:
         for moved in (False, True):
-            found = study.coverage(WLS(), colour, moved=moved, n_draws=N_DRAWS)
+            found = study.coverage(WLS(), colour, moved=moved, n_draws=n_draws)
             what = f"{robot}, {colour}{', motion noise' if moved else ''}"
             lines += [
                 Line(f"{what}: coefficients held", 100.0 * found.parameters, FLOOR, "%"),
@@ -32,12 +34,12 @@ def by_colour(robot: str) -> list[Line]:
     return lines
 
 
-def others(robot: str) -> list[Line]:
+def others(robot: str, n_draws: int) -> list[Line]:
     """The feasible fit, and intervals by resampling."""
     study = Study.of(robot)
-    feasible = study.coverage(Feasible(), "white", moved=True, n_draws=N_BOOTSTRAPS)
+    feasible = study.coverage(Feasible(), "white", moved=True, n_draws=n_draws)
     inside = []
-    for draw in range(N_BOOTSTRAPS):
+    for draw in range(n_draws):
         samples = drawn(study.fitted, study.noise, "AR(1)", True, np.random.default_rng((1, draw)))
         regression = compress(SampleRows(study.fitted.model, study.fitted.base, (samples,)))
         found = bootstrap(regression, WLS().fit, n_draws=100, seed=draw)
@@ -48,6 +50,8 @@ def others(robot: str) -> list[Line]:
     ]
 
 
-def run() -> list[Line]:
+def run(*, quick: bool = False) -> Iterator[Item]:
     """All robots and colours."""
-    return [line for robot in ROBOTS for line in (*by_colour(robot), *others(robot))]
+    for robot in ROBOTS[:1] if quick else ROBOTS:
+        yield from by_colour(robot, 2 if quick else N_DRAWS)
+        yield from others(robot, 1 if quick else N_BOOTSTRAPS)

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import Line
+from benchmarks import Item, Line
 from dynid import InertialParameters, Motion, TorqueModel, friction_models, load_robot, random_motion
 from dynid.arrays import Array
 from dynid.chain import consistency
@@ -185,28 +186,27 @@ def identified_in(log: Path, robot: str, *, streamed_bytes: int = 2**40) -> tupl
     return float(told["rss_mb"]), json.loads(done.stdout)
 
 
-def run() -> list[Line]:
+def run(*, quick: bool = False) -> Iterator[Item]:
     """Both soaks."""
-    lines = []
-    for name, options, n_steps in (("bounds", bounded(), N_STEPS), ("log-Cholesky", consistent(), N_STEPS // 10)):
+    most, n_samples = (20_000, 60_000) if quick else (N_STEPS, N_SAMPLES)
+    for name, options, n_steps in (("bounds", bounded(), most), ("log-Cholesky", consistent(), most // 10)):
         found = soaked(options, n_steps)
         what = f"{n_steps:.0e} bad steps, {name}"
-        lines += [
+        yield from (
             Line(f"{what}: memory grows by", found.growth_mb, 5.0, "MB", bound="at most"),
             Line(f"{what}: finite and possible all along", float(found.finite and found.feasible), 1.0, ""),
             Line(f"{what}: mass after a clean stretch is off by", 100.0 * found.mass_error, 5.0, "%", bound="at most"),
             Line(f"{what}: samples left out", float(found.skipped), None, ""),
             Line(f"{what}: steps a second", found.rate, None, "/s"),
-        ]
+        )
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "long.parquet"
-        write_long_log(log, "panda", N_SAMPLES)
+        write_long_log(log, "panda", n_samples)
         started = time.perf_counter()
         rss, content = identified_in(log, "panda")
         seconds = time.perf_counter() - started
-    return [
-        *lines,
-        Line(f"identify on {N_SAMPLES:.0e} samples, Panda: peak memory", rss, 1000.0, "MB", bound="at most"),
+    yield from (
+        Line(f"identify on {n_samples:.0e} samples, Panda: peak memory", rss, 1000.0, "MB", bound="at most"),
         Line("the same: time", seconds, None, "s"),
         Line("the same: relative torque error", float(content["train"]["relative_error_percent"]), None, "%"),
-    ]
+    )

@@ -96,12 +96,13 @@ def test_identify_refuses_a_log_with_errors_unless_forced(logs, tmp_path, capsys
     assert "nothing was written" in capsys.readouterr().err
 
 
-def test_identify_refuses_to_validate_on_what_it_fitted(logs, tmp_path, capsys):
-    base = ["identify", "planar2r", str(logs / "clean.csv"), "--validate", str(logs / "cut.csv"), "--estimator", "ols"]
+def test_identify_does_not_call_a_model_good_that_was_validated_on_what_it_fitted(logs, tmp_path, capsys):
+    base = ["identify", "planar2r", str(logs / "clean.csv"), "--validate", str(logs / "cut.csv")]
     code, content = findings_of(capsys, [*base, "--out", str(tmp_path / "x")])
-    assert code == 1
-    assert [f["code"] for f in content["findings"]] == ["same-log"]
-    assert main([*base, "--out", str(tmp_path / "y"), "--force"]) == 0
+    assert code == 0
+    assert [(f["code"], f["severity"]) for f in content["findings"]] == [("same-log", "warning")]
+    assert content["verdict"]["mark"] == "usable"
+    assert main([*base, "--out", str(tmp_path / "y")]) == 0
     assert "same-log" in capsys.readouterr().err
     assert json.loads((tmp_path / "y" / "run.json").read_text())["findings"][0]["code"] == "same-log"
 

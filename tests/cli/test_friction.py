@@ -69,7 +69,7 @@ def test_identify_warns_of_a_joint_that_never_reverses(folder, tmp_path, capsys)
 
 def test_identify_searches_curves_and_says_how_they_predict(folder, tmp_path, capsys):
     log, other = str(folder / "smooth.csv"), str(folder / "smooth.csv")
-    options = ["--friction", "viscous+tanh", "--validate", other, "--out", str(tmp_path), "--json", "--force"]
+    options = ["--friction", "viscous+tanh", "--validate", other, "--out", str(tmp_path), "--json"]
     assert main(["identify", "spatial2r", log, *options]) == 0
     found = output(capsys)
     assert found["train"]["relative_error_percent"] < 0.5

@@ -99,6 +99,8 @@ def panda(tmp_path_factory):
         written(folder, "panda", (*LOGS, "sinusoids.csv"))
         written(folder, "panda", ("with_load.csv", "loaded.csv"), load=2.0)
         write_controller(folder, "panda")
+        manifest = '[[run]]\nname = "cell1"\nrobot = "panda"\nlogs = "run1.csv"\nestimator = "ols"\n'
+        (folder / "arms.toml").write_text(manifest, encoding="utf-8")
         (folder / "bounds.csv").write_text("parameter,lower,upper\nm1,0,10\n", encoding="utf-8")
         np.savetxt(folder / "ur-rows.csv", np.column_stack([0.01 * np.arange(500), np.ones((500, 30))]), delimiter=",")
         shutil.copy("run.csv", "traj.csv")

@@ -54,7 +54,8 @@ def examined_logs(job: IdentifyJob, robot: Robot) -> tuple[Finding, ...]:
         seen.append(good)
         findings += [replace(f, evidence=f"{path}: {f.evidence}") if len(job.logs) > 1 else f for f in found]
     for path in job.validate_on:
-        findings += overlap_findings(job.log.whole().raw(path, robot).good_rows(), seen)
+        # The fit is none the worse for it; what its prediction proves is the verdict's business.
+        findings += overlap_findings(job.log.whole().raw(path, robot).good_rows(), seen, severity=Severity.WARNING)
     # What is too short to be conditioned is refused there, as wrong input.
     if has_errors([finding for finding in findings if finding.code != "short"]) and not job.force:
         raise LogsRefused(findings, job.logs)
