@@ -150,7 +150,12 @@ def test_files_written_at_once_appear_together_the_first_one_last(tmp_path, monk
     (tmp_path / "report.html").write_text("old")
     placed = []
     replace = os.replace
-    monkeypatch.setattr("dynid.disk.os.replace", lambda a, b: (placed.append(b.name), replace(a, b)))
+
+    def placing(temporary: Path, target: Path) -> None:
+        placed.append(target.name)
+        replace(temporary, target)
+
+    monkeypatch.setattr("dynid.disk.os.replace", placing)
     with at_once():
         write_whole(tmp_path / "model.json", "first try")
         write_whole(tmp_path / "report.html", "new")

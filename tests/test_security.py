@@ -479,7 +479,7 @@ def test_a_stream_listens_on_this_machine_only(monkeypatch):
 
 
 @pytest.mark.slow
-def test_no_command_opens_a_connection(tmp_path, monkeypatch):
+def test_no_command_opens_a_connection_nor_writes_a_page_that_would(tmp_path, monkeypatch):
     def refuse(*arguments: object, **_: object) -> None:
         raise AssertionError(f"a connection to {arguments[1:]}")
 
@@ -487,16 +487,12 @@ def test_no_command_opens_a_connection(tmp_path, monkeypatch):
         monkeypatch.setattr(socket.socket, name, refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(socket, "create_connection", refuse)
-    every_report(tmp_path, ("a", "b"), "arm")
+    pages = every_report(tmp_path, ("a", "b"), "arm")
     model, log = str(tmp_path / "model.json"), next(str(path) for path in tmp_path.glob("<*.csv"))
     assert main(["info", "panda"]) == 0
     assert main(["validate", model, log]) == 0
     assert main(["simulate", "planar2r", "--out", str(tmp_path / "s.csv"), "--duration", "2"]) == 0
     assert main(["lint", str(tmp_path / "identify" / "robot.urdf")]) in (0, 1)
-
-
-@pytest.mark.slow
-def test_a_report_names_no_address_to_load_from(tmp_path):
-    for page in every_report(tmp_path, ("a", "b"), "arm").values():
+    for page in pages.values():
         text = re.sub(r"<script>.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", text)

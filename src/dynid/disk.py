@@ -74,7 +74,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         if held is None:
             os.replace(temporary, target)
         else:
-            temporary, held[target] = held.get(target), temporary
+            superseded = held.get(target)
+            held[target] = temporary
+            temporary = superseded
     except OutputError:
         raise
     except (OSError, ValueError) as error:

@@ -64,7 +64,7 @@ def test_a_missing_or_binary_bounds_file_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="cannot be read"):
         read_bounds(tmp_path / "none.csv")
     (tmp_path / "b.csv").write_bytes(b"\xff\xfe\x00\x81")
-    with pytest.raises(ParameterError, match="not text in UTF-8"):
+    with pytest.raises(ParameterError, match="not a text file in UTF-8"):
         read_bounds(tmp_path / "b.csv")
 
 

@@ -18,7 +18,7 @@ from tests.regression.logs import Truth, exciting_motion, truth
 from tests.robots import random_robot
 
 HOSTILE = (
-    "<script>alert(1)</script>",
+    '<script>alert(1)</script><a href="javascript:">',
     '"><img src=x onerror="alert(\'2\')">',
     "</script><b>%{x}</b> @ink &lt; ${x}",
 )

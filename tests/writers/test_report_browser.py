@@ -112,6 +112,22 @@ def test_hostile_names_are_shown_letter_by_letter(page):
         assert name in ticks
 
 
+def test_markup_that_found_its_way_into_the_page_would_not_run(page):
+    page.run(
+        "document.body.insertAdjacentHTML('beforeend', '<p id=evil><img src=data:, onerror=\"window.ran = 1\">"
+        "<a href=\"javascript:window.ran = 2\">x</a></p>'); document.querySelector('#evil a').click();"
+        "var added = document.createElement('script'); added.textContent = 'window.ran = 3';"
+        "document.getElementById('evil').append(added);"
+    )
+    page.wait("document.querySelector('#evil img').complete")
+    assert page.run("window.ran === undefined")
+    page.run("document.getElementById('evil').remove()")
+    refused = [text for text in page.complaints if "Content Security Policy" in text]
+    assert len(refused) == 3
+    assert page.complaints == refused
+    page.complaints.clear()
+
+
 def test_dragging_zooms_and_the_other_joints_follow_until_a_double_click(page):
     page.size(1600)
     page.run("document.querySelector('.chart').scrollIntoView({block: 'center', behavior: 'instant'})")

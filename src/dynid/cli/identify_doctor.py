@@ -58,7 +58,7 @@ def examined_logs(job: IdentifyJob, robot: Robot) -> tuple[Finding, ...]:
         findings += overlap_findings(job.log.whole().raw(path, robot).good_rows(), seen, severity=Severity.WARNING)
     # What is too short to be conditioned is refused there, as wrong input.
     if has_errors([finding for finding in findings if finding.code != "short"]) and not job.force:
-        raise LogsRefused(findings, job.logs)
+        raise LogsRefused(findings, (*job.logs, *job.validate_on))
     return tuple(findings)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -180,10 +182,13 @@ class Report:
     def html(self) -> str:
         """The page as one string, without any address to load from."""
         has_figures = any(section.figures for section in self.sections)
+        names = ("plotly", "report.js") if has_figures else ("report.js",)
         return _template().render(
             report=self,
             badges=BADGES,
             long_cell=LONG_CELL,
+            # The browser runs these scripts and no other, should markup ever find its way into the page.
+            hashes=[_hash(name) for name in names],
             style=_part("report.css"),
             script=_part("report.js"),
             plotly=_plotly() if has_figures else "",
@@ -211,6 +216,13 @@ def _plotly() -> str:
     script = (folder / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     # No part of it may end the script element it stands in.
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE)
+
+
+@cache
+def _hash(name: str) -> str:
+    """What the page's policy calls a script by."""
+    script = _plotly() if name == "plotly" else _part(name)
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
 @cache
