@@ -39,7 +39,7 @@ DELAY_GAIN = 1.03
 DELAY_HARM = 1.3
 STANDS_OUT = 3.6
 """Times the usual residual of a contact."""
-TOUCH = 0.02
+TOUCH = 0.04
 """Torque of a contact over the swing of its joint's, below which it is an inaccuracy of the model."""
 DRIFTED = 0.12
 """Change of friction over a log, relative to the friction, that is more than noise."""
