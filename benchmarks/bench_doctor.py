@@ -40,7 +40,9 @@ def run(*, quick: bool = False) -> Iterator[Item]:
         share = sum(cell.named for cell in cells) / sum(cell.n_logs for cell in cells)
         yield Line(f"{name}, named ({', '.join(arms)})", 100.0 * share, 95.0, "%")
     logs = list(doctor_model_rates.clean_logs(4 if quick else N_CLEAN, seed=SEED))
-    yield Line("clean logs with any finding", 100.0 * np.mean([bool(log.said) for log in logs]), 2.0, "%", "at most")
+    yield Line(
+        "clean logs with any finding", 100.0 * sum(bool(log.said) for log in logs) / len(logs), 2.0, "%", "at most"
+    )
     for log in logs:
         if log.said:
             yield Note(f"of clean log {log.number}, {log.robot}, {log.source}: {'; '.join(log.said)}")

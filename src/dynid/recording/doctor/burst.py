@@ -25,8 +25,6 @@ ALSO = 1.5
 """Times what is usual at which a contact shows at a further joint."""
 AT_ONCE = 3
 """Joints that lack torque at the same time without that being a matter of friction."""
-TOGETHER = 0.7
-"""Share of the joints that creep at once where the motion as a whole starts or stops."""
 CREEP = 0.15
 """Speed over the joint's largest at which dry friction is uncertain."""
 DRY = 2
@@ -117,9 +115,8 @@ def _left_out(
 ) -> Burst:
     """A stretch around row k as the rest of the log predicts it.
 
-    The fit bends towards a burst. With d the indicator of the stretch at a joint and H the hat matrix, a constant
-    torque there is dᵀr / dᵀ(1 − H)d, and dᵀr has the variance σ² dᵀ(1 − H)d under white noise σ². Where the rest of the
-    log tells little about the stretch, this says little, however wrong the model is elsewhere.
+    The fit bends towards a burst. With one indicator of the stretch a joint in D and H the hat matrix, constant torques
+    there are M⁻¹Dᵀr with M = Dᵀ(1 − H)D, of covariance σ² M⁻¹ under white noise σ².
     """
     t, n_dof = judged.rows.t, arm.n_dof
     first = max(0, k - width // 2 - 1)
@@ -132,18 +129,20 @@ def _left_out(
         W[j, arm.visible(j)] = judged.rigid[j][rows].sum(axis=0) / fit.sigma[j]
         W[j, own : own + n_own] = judged.own[j][rows].sum(axis=0) / fit.sigma[j]
     A = W @ fit.spread
-    room = np.maximum(len(rows) - np.sum(A**2, axis=1), 1e-3 * len(rows))
-    total = (fit.residual[rows] / fit.sigma).sum(axis=0)
+    M = len(rows) * np.eye(n_dof) - A @ A.T
+    inverse = np.linalg.inv(M + 1e-3 * len(rows) * np.eye(n_dof))
+    lacking = inverse @ (fit.residual[rows] / fit.sigma).sum(axis=0)
     usual = np.maximum(np.quantile(np.abs(mean[~near]), USUAL, axis=0), 1e-12) * np.sqrt(width)
-    times = np.abs(total) / np.sqrt(room) / usual
+    times = np.abs(lacking) / np.sqrt(np.diag(inverse)) / usual
     speed = np.abs(judged.rows.dq)
-    around, slow = speed[max(0, rows[0] - 1) : rows[-1] + 2], CREEP * np.max(speed, axis=0)
-    peak = total / room * fit.sigma
+    around, fastest = speed[max(0, rows[0] - 1) : rows[-1] + 2], np.maximum(np.max(speed, axis=0), 1e-300)
+    peak = lacking * fit.sigma
     small = np.abs(peak) < friction_peak(arm, judged, fit)
-    standing, creeping = np.max(around, axis=0) < slow, np.min(around, axis=0) < slow
+    standing, creeping = (extreme(around / fastest, axis=0) < CREEP for extreme in (np.max, np.min))
     doubtful = creeping & small
     # Joints that start and stop together lack friction together; those that turn round at different times do not.
-    if np.count_nonzero(times > ALSO) >= AT_ONCE and np.mean(creeping) < TOGETHER:
+    together = bool(np.any(np.max(around / fastest, axis=1) < CREEP))
+    if np.count_nonzero(times > ALSO) >= AT_ONCE and not together:
         doubtful[:] = False
     times = np.where(standing & small, 0.0, np.where(doubtful, DOUBT * times, times))
     joint = int(np.argmax(times))
@@ -151,7 +150,8 @@ def _left_out(
     start, stop = float(t[loud].min(initial=t[k])), float(t[loud].max(initial=t[k]))
     joints = tuple(int(j) for j in np.flatnonzero(times >= max(0.3 * times[joint], min(ALSO, times[joint]))))
     keep = (t < min(start, t[rows[0]]) - 0.2) | (t > max(stop, t[rows[-1]]) + 0.2)
-    size = float(np.max(np.abs(peak) / np.maximum(np.std(judged.rows.tau, axis=0), 1e-300)))
+    share = np.abs(peak) / np.maximum(np.std(judged.rows.tau, axis=0), 1e-300)
+    size = float(np.max(share[list(joints)], initial=0.0))
     return Burst(start, stop, peak, float(np.linalg.norm(times)), joints, keep, size)
 
 

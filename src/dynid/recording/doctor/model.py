@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dynid.arrays import Array, Bool
 from dynid.chain.robot import Robot
 from dynid.errors import RecordingError
 from dynid.recording.doctor.burst import Burst, burst_of, with_drift, with_load_friction
@@ -15,7 +16,7 @@ from dynid.recording.doctor.gravity import gravity_seen
 from dynid.recording.doctor.nominal import payload_of, unexcited_of
 from dynid.recording.doctor.rows import Arm, Rows, rows_of
 from dynid.recording.doctor.search import Searched, search, suspicious
-from dynid.recording.doctor.time import delay_of, drift_of, load_step_of
+from dynid.recording.doctor.time import Drift, delay_of, drift_of, load_step_of
 from dynid.recording.doctor.units import unit_findings
 from dynid.recording.doctor.words import reading_findings
 from dynid.recording.findings import Finding, Severity
@@ -38,14 +39,18 @@ DELAY_GAIN = 1.03
 DELAY_HARM = 1.3
 STANDS_OUT = 3.6
 """Times the usual residual of a contact."""
-TOUCH = 0.01
+TOUCH = 0.04
 """Torque of a contact over the swing of its joint's, below which it is an inaccuracy of the model."""
 DRIFTED = 0.12
 """Change of friction over a log, relative to the friction, that is more than noise."""
+DRIFT_SHARE = 0.08
+"""Part of the residual that a drift must explain."""
 LOAD_SHARE = 0.3
 """Part of the residual that a change of load must explain."""
 PAYLOAD_SHARE = 0.93
 """Part of the difference to the robot file that a load must explain: wrong inertias look otherwise."""
+PAYLOAD_HEAVY = 0.85
+"""The same in N·m (or N), where the misfit of the robot file at the base weighs more."""
 PAYLOAD_LEFT = 0.08
 """What robot file and load may leave of the torque, relative."""
 PAYLOAD_MASS = 0.012
@@ -247,15 +252,14 @@ def _along(arm: Arm, judged: Judged) -> list[Finding]:
     drift = drift_of(arm, judged, fit, keep)
     changed = np.abs(drift.dry) / np.maximum(drift.level, 1e-300)
     moved = np.abs(drift.offset) / np.maximum(drift.level, 1e-300)
-    dry = (changed > DRIFTED) & (np.abs(drift.dry) > SURE * drift.dry_error)
-    offset = (moved > DRIFTED) & (np.abs(drift.offset) > SURE * drift.offset_error)
+    dry, offset = _drifted(drift)
     if step is not None and step.effect.share > max(LOAD_SHARE, drift.share):
         if abs(step.mass) > SURE * step.error:
             return [_load_change(step.time, step.mass, step.error, step.effect.share)]
         return findings
     if burst is not None:
         findings.append(_contact(arm.robot, burst, rows))
-    if (np.any(dry) or np.any(offset)) and drift.share > 0.08:
+    if np.any(dry) or np.any(offset):
         joint = int(np.argmax(np.where(dry, changed, 0.0) + np.where(offset, moved, 0.0)))
         what, value, error = "friction", drift.dry[joint], drift.dry_error[joint]
         if not dry[joint]:
@@ -277,13 +281,23 @@ def _along(arm: Arm, judged: Judged) -> list[Finding]:
 
 
 def _touched(arm: Arm, judged: Judged, fit: Fit) -> Burst | None:
-    """A stretch that stands out, and still does where friction may change along the log."""
+    """A stretch that stands out, also beside friction that changes along the log where it does."""
     burst = burst_of(arm, judged, fit)
     if burst is None or burst.times < STANDS_OUT or burst.size < TOUCH:
         return None
+    if not np.any(_drifted(drift_of(arm, judged, fit, burst.keep))):
+        return burst
     drifting = with_drift(arm, judged, fit)
     again = burst_of(arm, drifting, drifting.joint_fit(arm))
     return None if again is None or again.times < STANDS_OUT or again.size < TOUCH else again
+
+
+def _drifted(drift: Drift) -> Bool[Array, "2 n_dof"]:
+    """Where dry friction, and where the offset, change by more than noise and by a good part of the friction."""
+    if drift.share < DRIFT_SHARE:
+        return np.full((2, len(drift.level)), False)
+    change, error = np.stack([drift.dry, drift.offset]), np.stack([drift.dry_error, drift.offset_error])
+    return (np.abs(change) > DRIFTED * np.maximum(drift.level, 1e-300)) & (np.abs(change) > SURE * error)
 
 
 def _load_change(time: float, mass: float, error: float, share: float) -> Finding:
@@ -320,7 +334,7 @@ def _payload(arm: Arm, judged: Judged, findings: list[Finding]) -> list[Finding]
     if load is None:
         return []
     least = PAYLOAD_MASS * float(np.sum(arm.robot.nominal[:, 0]))
-    explained = min(load.share, load.heavy_share) > PAYLOAD_SHARE and load.after < PAYLOAD_LEFT
+    explained = load.share > PAYLOAD_SHARE and load.heavy_share > PAYLOAD_HEAVY and load.after < PAYLOAD_LEFT
     if not explained or load.mass < max(least, 10.0 * load.error):
         return []
     return [

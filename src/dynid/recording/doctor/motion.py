@@ -21,6 +21,8 @@ ONE_WAY = 0.02
 """Share of the moving time in the rarer direction, below which a joint does not reverse."""
 SLOW = 0.1
 """Fast speed of every joint, relative to its limit, below which inertias hardly show."""
+ORDINARY = 0.2
+"""Speed of an ordinary joint without a limit in the robot file, relative to what no arm exceeds."""
 FEWEST_CYCLES = 2.0
 """Periods of the fastest motion in a log, below which it is short."""
 MANY_CYCLES = 10.0
@@ -113,7 +115,8 @@ def _too_little(view: View) -> Iterator[Finding]:
             fix="log for longer: ten periods of the motion, or 10 s, are a good start",
         )
     fast = np.percentile(np.abs(view.velocity), 98.0, axis=0)
-    limits = speed_limits(view.robot)
+    known = np.array([0.0 < joint.limits.velocity < np.inf for joint in view.robot.joints])
+    limits = np.where(known, 1.0, ORDINARY) * speed_limits(view.robot)
     used = fast / limits
     best = int(np.argmax(used))
     if used[best] < SLOW:

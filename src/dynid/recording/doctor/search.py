@@ -23,6 +23,8 @@ FINALISTS = 4
 MAX_ROUNDS = 4
 WORTH = 3.0
 """Fall of the cost that an explanation must bring: as if one joint's residual fell to a fifth, or two to half."""
+BRAKES = 0.8
+"""The same where it turns a joint round whose friction or inertia was negative: no arm has that."""
 PRICE = 0.4
 """Of each thing assumed to be wrong, in units of the cost."""
 TILTED = 0.026
@@ -82,14 +84,20 @@ def search(arm: Arm, rows: Rows) -> Searched:
             finals.append(judge(arm, coarse, tilt.judged.explanation))
     finals.sort(key=price)
     found = finals[0]
-    if start - price(found) < WORTH:
+    if start - price(found) < _worth(plain, found):
         return _levelled(arm, rows, plain)
     whole = judge(arm, rows, found.explanation)
-    if plain.cost - whole.cost < WORTH:
+    if plain.cost - whole.cost < _worth(plain, whole):
         return _levelled(arm, rows, plain)
     is_tilt = tilt is not None and found.explanation.gravity is tilt.judged.explanation.gravity
     rivals = [f for f in finals[1:] if f.cost < found.cost + PRICE and _differs(f.explanation, found.explanation)]
     return Searched(plain, whole, tilt if is_tilt else None, tuple(rivals))
+
+
+def _worth(plain: Judged, found: Judged) -> float:
+    """Fall of the cost that is asked for: less where friction that drives the motion brakes it again."""
+    cured = np.count_nonzero(plain.sign < 0.0) - np.count_nonzero(found.sign < 0.0)
+    return BRAKES if cured > 0 else WORTH
 
 
 def _levelled(arm: Arm, rows: Rows, plain: Judged) -> Searched:
