@@ -153,7 +153,7 @@ def noticed(copy: Path, fault: Fault, tests: list[str]) -> bool:
 
 
 def main() -> int:
-    """Print each fault that went unnoticed, then the share that was noticed, by folder."""
+    """Print each fault and whether it was noticed, then the share that was, by folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=200, help="faults to try, drawn at random")
     parser.add_argument("--seed", type=int, default=0)
@@ -184,15 +184,14 @@ def main() -> int:
             folder_name = fault.module.split("/")[2]
             tests = covering(measured, fault)
             tried[folder_name] += 1
-            if tests and noticed(copy, fault, tests):
-                killed[folder_name] += 1
-            else:
-                print(f"not noticed: {fault} ({len(tests)} tests execute it)", flush=True)
+            caught = bool(tests) and noticed(copy, fault, tests)
+            killed[folder_name] += caught
+            print(f"{'noticed' if caught else 'NOT NOTICED'}: {fault} ({len(tests)} tests execute it)", flush=True)
         minutes = (time.monotonic() - begin) / 60.0
     for name, count in tried.items():
         print(f"{name}: {killed[name]} of {count} noticed, {100.0 * killed[name] / count:.0f} %")
-    total, caught = sum(tried.values()), sum(killed.values())
-    print(f"all: {caught} of {total} noticed, {100.0 * caught / max(total, 1):.1f} % ({minutes:.0f} min)")
+    total, all_killed = sum(tried.values()), sum(killed.values())
+    print(f"all: {all_killed} of {total} noticed, {100.0 * all_killed / max(total, 1):.1f} % ({minutes:.0f} min)")
     return 0
 
 
