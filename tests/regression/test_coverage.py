@@ -10,7 +10,7 @@ from dynid.validation import torque_band, validate
 from tests.regression.coverage import COLOURS, RATE_HZ, Study, noise_of
 from tests.regression.logs import truth
 
-N_DRAWS = 30
+N_DRAWS = 20
 LEAST, MOST = 0.90, 0.985
 """Some 60 coefficients of a draw are correlated: one draw's share scatters by about 0.06, the mean of 30 by 0.011;
 four of that below and three above, and 20 s of coloured noise may cost one percent."""
