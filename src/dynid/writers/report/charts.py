@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import signal
 
 from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
@@ -38,6 +37,7 @@ EFFECTS = (
 _RAW_SECONDS = 3.0
 _PER_OCTAVE = 16
 _SPECTRUM_SAMPLES = 200_000
+_WINDOW = 65_536
 
 
 def torque_units(robot: Robot) -> tuple[str, ...]:
@@ -221,6 +221,24 @@ def singular_values_figure(values: Float[Array, " n_base"]) -> Figure:
     return Figure((trace,), layout, caption, height=320)
 
 
+def _spectrum(
+    values: Float[Array, "n_samples n_columns"], rate_hz: float
+) -> tuple[Float[Array, " n_frequencies"], Float[Array, "n_frequencies n_columns"]]:
+    """Frequencies (Hz) and power density (1/Hz) by Welch's method: half-overlapping Hann windows, means removed.
+
+    Written out, since importing ``scipy.signal`` takes longer than a whole report.
+    """
+    n = min(len(values), _WINDOW)
+    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(n) / n)
+    parts = []
+    for start in range(0, len(values) - n + 1, max(1, n - n // 2)):
+        part = values[start : start + n]
+        parts.append(np.abs(np.fft.rfft(window[:, None] * (part - part.mean(axis=0)), axis=0)) ** 2)
+    power = np.mean(parts, axis=0) / (rate_hz * np.sum(window**2))
+    power[1 : -1 if n % 2 == 0 else None] *= 2.0
+    return np.fft.rfftfreq(n, 1.0 / rate_hz), power
+
+
 def spectrum_figure(samples: Samples) -> Figure | None:
     """Power of the measured torque over frequency (Hz), raw and low-passed; None for a log too short for one."""
     segment = max(samples.segments, key=lambda part: part.motion.n_samples)
@@ -231,12 +249,12 @@ def spectrum_figure(samples: Samples) -> Figure | None:
     if len(tau) < 64 or not np.any(moving):
         return None
     scaled = (tau[:, moving] - tau[:, moving].mean(axis=0)) / spread[moving]
-    frequency, power = signal.welch(scaled, fs=low_pass.rate_hz, nperseg=min(len(scaled), 65_536), axis=0)
+    frequency, power = _spectrum(scaled, low_pass.rate_hz)
     frequency, raw = _by_octave(frequency[1:], np.mean(power, axis=1)[1:])
     gain = np.ones_like(frequency)
     if low_pass.active:
-        _, response = signal.freqz(low_pass.kernel, worN=frequency, fs=low_pass.rate_hz)
-        gain = np.abs(response) ** 2
+        turns = np.outer(frequency / low_pass.rate_hz, np.arange(len(low_pass.kernel)))
+        gain = np.abs(np.exp(-2j * np.pi * turns) @ low_pass.kernel) ** 2
     x = packed(frequency)
     floor = 1e-12 * float(np.max(raw))
     traces: list[Trace] = [
