@@ -5,8 +5,9 @@ Everything public is imported from here on first use, so that ``import dynid`` i
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from dynid.later import later
 
 __version__ = "0.1.0"
 
@@ -174,15 +175,8 @@ _HOMES = {
         "write_urdf",
     ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'dynid' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = later("dynid", _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,9 @@
 """What was measured on the motion: recordings, and how to read them from log files."""
 
-from dynid.recording.closed_loop import Controller
-from dynid.recording.commanded import smooth_motion
+from typing import TYPE_CHECKING
+
+from dynid.later import later
 from dynid.recording.conversion import CONVERTERS, convert, numbers_digest
-from dynid.recording.datasets import Fetched, fetch_data
 from dynid.recording.doctor import examine
 from dynid.recording.filters import LowPass
 from dynid.recording.findings import Finding, Severity
@@ -14,8 +14,13 @@ from dynid.recording.readers import SUFFIXES, read_raw, read_recording, stream_r
 from dynid.recording.recording import Intervals, Recording
 from dynid.recording.sensors import Level, SensorModel
 from dynid.recording.signals import Conditioning, Plan, Samples, Segment
-from dynid.recording.synthetic import Synthetic, plausible_parameters, simulate
 from dynid.recording.text import write_csv
+
+if TYPE_CHECKING:
+    from dynid.recording.closed_loop import Controller
+    from dynid.recording.commanded import smooth_motion
+    from dynid.recording.datasets import Fetched, fetch_data
+    from dynid.recording.synthetic import Synthetic, plausible_parameters, simulate
 
 MODULES = (
     "recording",
@@ -78,3 +83,14 @@ __all__ = [
     "stream_recording",
     "write_csv",
 ]
+
+# Whoever reads a log need not wait for what makes one.
+__getattr__ = later(
+    __name__,
+    {
+        "dynid.recording.closed_loop": ("Controller",),
+        "dynid.recording.commanded": ("smooth_motion",),
+        "dynid.recording.datasets": ("Fetched", "fetch_data"),
+        "dynid.recording.synthetic": ("Synthetic", "plausible_parameters", "simulate"),
+    },
+)

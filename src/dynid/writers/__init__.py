@@ -1,13 +1,11 @@
 """What leaves the program: reports, model files and exports."""
 
-from dynid.writers.c import write_c_header
+from typing import TYPE_CHECKING
+
+from dynid.later import later
 from dynid.writers.exports import Exported
-from dynid.writers.load_settings import Load, read_load, write_load_settings
-from dynid.writers.mjcf import write_mjcf
 from dynid.writers.model_file import Compressed, IdentifiedModel, load_model, save_model
 from dynid.writers.report import (
-    CampaignPage,
-    CampaignRow,
     Comparison,
     Criterion,
     Figure,
@@ -15,14 +13,19 @@ from dynid.writers.report import (
     Section,
     Table,
     Tile,
-    campaign_page,
     identification_report,
     judge,
-    trajectory_report,
     verdict_json,
 )
 from dynid.writers.tables import TableRow, parameter_rows, write_table
 from dynid.writers.urdf import write_urdf
+
+if TYPE_CHECKING:
+    from dynid.writers.c import write_c_header
+    from dynid.writers.load_settings import Load, read_load, write_load_settings
+    from dynid.writers.mjcf import write_mjcf
+    from dynid.writers.report.campaign import CampaignPage, CampaignRow, campaign_page
+    from dynid.writers.report.trajectory import trajectory_report
 
 MODULES = (
     "model_file",
@@ -69,3 +72,15 @@ __all__ = [
     "write_table",
     "write_urdf",
 ]
+
+# What `dynid identify` does not write.
+__getattr__ = later(
+    __name__,
+    {
+        "dynid.writers.c": ("write_c_header",),
+        "dynid.writers.load_settings": ("Load", "read_load", "write_load_settings"),
+        "dynid.writers.mjcf": ("write_mjcf",),
+        "dynid.writers.report.campaign": ("CampaignPage", "CampaignRow", "campaign_page"),
+        "dynid.writers.report.trajectory": ("trajectory_report",),
+    },
+)
