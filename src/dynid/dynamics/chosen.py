@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, Float, Int
+from dynid.dynamics.kernels import fill_columns
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import IN_CACHE, TorqueModel
+from dynid.dynamics.regressor import TorqueModel
 
 __all__ = ["chosen_columns"]
-
-TILE = 8
-"""Samples whose rows are read side by side: a line of the cache on the side that is written."""
 
 
 def chosen_columns(
@@ -25,29 +21,19 @@ def chosen_columns(
     *,
     extra: Float[Array, "n_samples n_dof n_terms"] | None = None,
 ) -> list[Float[Array, "n_samples _"]]:
-    """For every joint the columns ``chosen[j]`` of its rows of Y (SI), stored column after column.
+    """For every joint the columns ``chosen[j]`` of its rows of Y (SI), each column once, stored column after column.
 
-    The regressor passes through a buffer small enough to stay in cache. `extra` are `joint_columns` of this motion, for
-    who has them from a longer one.
+    The whole regressor is never formed. `extra` are `joint_columns` of this motion, for who has them from a longer one.
     """
-    n_samples, widths = motion.n_samples, [len(columns) for columns in chosen]
-    column, joint = np.concatenate(chosen), np.repeat(np.arange(model.n_dof), widths)
-    taken = np.empty((len(column), n_samples))
-    buffer = np.zeros((min(IN_CACHE, n_samples), model.n_dof, model.n_params))
-    for start in range(0, n_samples, IN_CACHE):
-        part = motion.part(start, start + IN_CACHE)
-        own = None if extra is None else extra[start : start + IN_CACHE]
-        _take(model.regressor(part, buffer[: part.n_samples], extra=own), joint, column, start, taken)
+    widths, n_terms = [len(columns) for columns in chosen], len(model.terms)
+    place = np.full((model.n_dof, model.n_params), -1)
+    place[np.repeat(np.arange(model.n_dof), widths), np.concatenate(chosen)] = np.arange(sum(widths))
+    taken = np.zeros((sum(widths), motion.n_samples))
+    fill_columns(model.chain, motion.q, motion.dq, motion.ddq, place, taken)
+    own = model.joint_columns(motion) if extra is None else extra
+    for motor, j, ratio in model.motor_pairs:
+        for term in range(n_terms):
+            to = place[j, model.n_inertial + motor * n_terms + term]
+            if to >= 0:
+                np.multiply(ratio, own[:, motor, term], out=taken[to])
     return [rows.T for rows in np.split(taken, np.cumsum(widths)[:-1])]
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def _take(Y, joint, column, start, out):
-    """out[c, start + k] = Y[k, joint[c], column[c]], tile by tile of samples."""
-    n_samples = Y.shape[0]
-    for first in range(0, n_samples, TILE):
-        last = first + TILE if first + TILE < n_samples else n_samples
-        for c in range(column.shape[0]):
-            for k in range(first, last):
-                out[c, start + k] = Y[k, joint[c], column[c]]

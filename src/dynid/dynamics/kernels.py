@@ -24,7 +24,7 @@ from dynid.arrays import Array, readonly, skew
 from dynid.chain.robot import BASE, Joint, Robot
 from dynid.dynamics.threads import n_threads
 
-__all__ = ["LANES", "ChainArrays", "chain_arrays", "fill_regressor", "in_chunks", "newton_euler", "on_free_base"]
+__all__ = ["LANES", "ChainArrays", "chain_arrays", "fill_columns", "fill_regressor", "in_chunks", "newton_euler", "on_free_base"]
 
 L = LANES = 16
 """Samples computed side by side."""
@@ -251,6 +251,27 @@ def _outward(chain, q, dq, ddq, first, last, E, V, X):
         _accelerate(chain.S[i], u, V[i], X[i])
 
 
+@inner
+@no_type_check
+def _own_subspaces(chain, s):
+    """Rows n_dof·i + i of s: the subspace of joint i in the frame of its own link, the same for all lanes."""
+    n_dof = chain.parent.shape[0]
+    for i in range(n_dof):
+        for r in range(6 * L):
+            s[n_dof * i + i, r] = chain.S[i, r // L]
+
+
+@inner
+@no_type_check
+def _row(chain, i, j, E, X, s, y):
+    """Row of joint j over the parameters of link i. Row n_dof·i + j of s: the subspace of joint j in link i's frame."""
+    n_dof = chain.parent.shape[0]
+    here = s[n_dof * i + j]
+    if j != i:
+        _move(E[i], s[n_dof * chain.parent[i] + j], here)
+    _project(here, X[i], y)
+
+
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
 def fill_regressor(chain, q, dq, ddq, start, stop, out):
@@ -261,24 +282,45 @@ def fill_regressor(chain, q, dq, ddq, start, stop, out):
     n_dof = chain.parent.shape[0]
     E, X = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L))
     V = np.empty((n_dof, 12 * L))
-    # The subspace of joint j in the frame of link i lies in row n_dof * i + j.
     s, y = np.empty((n_dof * n_dof, 6 * L)), np.empty((1, 10 * L))[0]
-    for i in range(n_dof):
-        for r in range(6 * L):
-            s[n_dof * i + i, r] = chain.S[i, r // L]
+    _own_subspaces(chain, s)
     for first in range(start, stop, L):
         _outward(chain, q, dq, ddq, first, stop - 1, E, V, X)
         for i in range(n_dof):
             j = i
             while j >= 0:
-                here = s[n_dof * i + j]
-                if j != i:
-                    _move(E[i], s[n_dof * chain.parent[i] + j], here)
-                _project(here, X[i], y)
+                _row(chain, i, j, E, X, s, y)
                 for k in range(L if first + L < stop else stop - first):
                     row = out[first + k, j, 10 * i : 10 * i + 10]
                     for c in range(10):
                         row[c] = y[c * L + k]
+                j = chain.parent[j]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def fill_columns(chain, q, dq, ddq, place, out):
+    """Write entry (joint, column) of the inertial regressor over all samples into out[place[joint, column]].
+
+    Where `place` is negative nothing is written. What a factorisation reads lies in one piece, as it is computed.
+    """
+    n_dof, n_samples, flat = chain.parent.shape[0], q.shape[0], out.ravel()
+    E, X = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L))
+    V = np.empty((n_dof, 12 * L))
+    s, y = np.empty((n_dof * n_dof, 6 * L)), np.empty((1, 10 * L))[0]
+    _own_subspaces(chain, s)
+    for first in range(0, n_samples, L):
+        _outward(chain, q, dq, ddq, first, n_samples - 1, E, V, X)
+        count = L if first + L < n_samples else n_samples - first
+        for i in range(n_dof):
+            j = i
+            while j >= 0:
+                _row(chain, i, j, E, X, s, y)
+                for c in range(10):
+                    if place[j, 10 * i + c] >= 0:
+                        to = place[j, 10 * i + c] * n_samples + first
+                        for k in range(count):
+                            flat[to + k] = y[c * L + k]
                 j = chain.parent[j]
 
 

@@ -58,7 +58,8 @@ class TorqueModel:
         object.__setattr__(self, "joint_models", bound)
 
     @cached_property
-    def _chain(self) -> ChainArrays:
+    def chain(self) -> ChainArrays:
+        """The robot as the compiled kernels take it."""
         return chain_arrays(self.robot)
 
     @property
@@ -163,7 +164,7 @@ class TorqueModel:
             raise ParameterError(f"out must be contiguous, {shape}")
         own = self.joint_columns(motion) if extra is None else extra
         whole = out.reshape(motion.n_samples, self.n_dof * self.n_params)
-        chain, n_terms, pairs = self._chain, len(self.terms), self._motor_pairs
+        chain, n_terms, pairs = self.chain, len(self.terms), self.motor_pairs
 
         def fill(start: int, stop: int, Y: Float[Array, "n_part n_dof n_params"]) -> None:
             part = slice(start, stop)
@@ -206,7 +207,7 @@ class TorqueModel:
         return tau if self.robot.transmission is None else tau @ self.robot.transmission
 
     @cached_property
-    def _motor_pairs(self) -> tuple[tuple[int, int, float], ...]:
+    def motor_pairs(self) -> tuple[tuple[int, int, float], ...]:
         """Motor, joint and ratio wherever a motor acts on a joint; each on its own without coupling."""
         C = np.eye(self.n_dof) if self.robot.transmission is None else self.robot.transmission
         return tuple((int(m), int(j), float(C[m, j])) for m, j in np.argwhere(C))
@@ -214,7 +215,7 @@ class TorqueModel:
     def torque(self, motion: Motion, theta: ArrayLike) -> Float[Array, "n_samples n_dof"]:
         """Joint torques (N·m or N) of a motion by Newton–Euler recursion; Y is not formed."""
         values = self._check_theta(theta)
-        tau = self._newton_euler(self._chain, motion, values)[0]
+        tau = self._newton_euler(self.chain, motion, values)[0]
         return tau + self.joint_torque(motion, values)
 
     def joint_wrenches(self, motion: Motion, theta: ArrayLike) -> Float[Array, "n_samples n_dof 6"]:
@@ -223,7 +224,7 @@ class TorqueModel:
         In axes of the moved joint frame and about its origin, on the joint axis. Five of the six components never
         show in the joint torque, and only a physically possible parameter set gets them right.
         """
-        wrench = self._newton_euler(self._chain, motion, self._check_theta(theta))[1]
+        wrench = self._newton_euler(self.chain, motion, self._check_theta(theta))[1]
         moved = np.empty_like(wrench)
         for j, joint in enumerate(self.robot.joints):
             R, p = joint.T_joint_link[:3, :3], joint.T_joint_link[:3, 3]
@@ -274,8 +275,8 @@ class TorqueModel:
             ddq[:, column] = 1.0
             motion = Motion(np.arange(len(q), dtype=float), q, np.zeros_like(q), ddq)
             Y = rigid._padded(motion, self.n_params, with_gravity=False)
-            for motor, joint, ratio in self._motor_pairs if rotor else ():
-                turned = sum(r for m, j, r in self._motor_pairs if m == motor and j == column)
+            for motor, joint, ratio in self.motor_pairs if rotor else ():
+                turned = sum(r for m, j, r in self.motor_pairs if m == motor and j == column)
                 for k in rotor:
                     Y[:, joint, self.n_inertial + motor * len(self.terms) + k] += ratio * turned
             for row in range(column, n):
@@ -284,7 +285,7 @@ class TorqueModel:
 
     def _padded(self, motion: Motion, n_params: int, *, with_gravity: bool) -> Float[Array, "n_samples n_dof n_params"]:
         self._check_motion(motion)
-        chain = self._chain if with_gravity else self._weightless
+        chain = self.chain if with_gravity else self._weightless
         Y = np.zeros((motion.n_samples, self.n_dof, n_params))
         in_chunks(
             lambda start, stop: fill_regressor(chain, motion.q, motion.dq, motion.ddq, start, stop, Y), motion.n_samples
@@ -314,7 +315,7 @@ class TorqueModel:
             return np.concatenate([np.zeros((len(values), 6)), values], axis=1)
 
         self._check_motion(motion)
-        return on_free_base(self._chain), Motion(motion.t, pad(motion.q), pad(motion.dq), pad(motion.ddq))
+        return on_free_base(self.chain), Motion(motion.t, pad(motion.q), pad(motion.dq), pad(motion.ddq))
 
     def _check_motion(self, motion: Motion) -> None:
         if motion.n_dof != self.n_dof:

@@ -13,7 +13,7 @@ __all__ = ["triangular"]
 
 SLAB = 1536
 """Rows factorised at a time: a tall factorisation that leaves the cache takes twice as long."""
-PANEL = 16
+PANEL = 8
 """Columns that LAPACK factorises recursively before it updates the rest."""
 
 # LAPACK's dgeqrf does not block matrices as narrow as ours and takes nearly twice as long. SciPy's wrapper of dgeqrt
