@@ -24,7 +24,16 @@ from dynid.arrays import Array, readonly, skew
 from dynid.chain.robot import BASE, Joint, Robot
 from dynid.dynamics.threads import n_threads
 
-__all__ = ["LANES", "ChainArrays", "chain_arrays", "fill_columns", "fill_regressor", "in_chunks", "newton_euler", "on_free_base"]
+__all__ = [
+    "LANES",
+    "ChainArrays",
+    "chain_arrays",
+    "fill_columns",
+    "fill_regressor",
+    "in_chunks",
+    "newton_euler",
+    "on_free_base",
+]
 
 L = LANES = 16
 """Samples computed side by side."""
@@ -42,6 +51,8 @@ inner: Any = njit(  # type: ignore[call-overload]
     cache=True, nogil=True, fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
 """Compiles what only other kernels call: without the wrappers that Python and C would need."""
+inlined: Any = njit(cache=True, nogil=True, fastmath={"contract"}, inline="always")
+"""Becomes part of each kernel that calls it before anything is compiled: a layer less to compile twice."""
 
 
 class ChainArrays(NamedTuple):
@@ -230,7 +241,7 @@ def _turn(u):
         u[L + k] = s if even else c
 
 
-@inner
+@inlined
 @no_type_check
 def _outward(chain, q, dq, ddq, first, last, E, V, X):
     """Poses, velocities and accelerations of all links for one block of lanes, from the base outwards."""
@@ -251,7 +262,7 @@ def _outward(chain, q, dq, ddq, first, last, E, V, X):
         _accelerate(chain.S[i], u, V[i], X[i])
 
 
-@inner
+@inlined
 @no_type_check
 def _own_subspaces(chain, s):
     """Rows n_dof·i + i of s: the subspace of joint i in the frame of its own link, the same for all lanes."""
@@ -261,7 +272,7 @@ def _own_subspaces(chain, s):
             s[n_dof * i + i, r] = chain.S[i, r // L]
 
 
-@inner
+@inlined
 @no_type_check
 def _row(chain, i, j, E, X, s, y):
     """Row of joint j over the parameters of link i. Row n_dof·i + j of s: the subspace of joint j in link i's frame."""
