@@ -54,8 +54,9 @@ def main(arguments: list[str]) -> int:
             print(as_text(item), flush=True)
             page.add(name, item)
             missed += isinstance(item, Line) and not item.met
+        if options.page is not None:
+            page.write(options.page)  # after each one: a run that is stopped keeps what it has measured
     if options.page is not None:
-        page.write(options.page)
         print(f"\nwrote {options.page}")
     return 1 if missed else 0
 

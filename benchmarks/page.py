@@ -18,7 +18,8 @@ INTRODUCTION = """# Benchmarks
 Written by `python -m benchmarks --page docs/benchmarks.md`; do not edit. Every time is a ratio to another one of the
 same run on the same machine, or to what was asked for; the other figures are errors and properties of the results. What
 misses its figure is listed like the rest. `make bench` prints the same page; `make peers` first sets up the environment
-of the peer (FIGAROH 1.0.2), which is no dependency of dynid.
+of the peer (FIGAROH 1.0.2), which is no dependency of dynid. Benchmarks named on the command line replace their own
+sections only.
 """
 
 
@@ -77,18 +78,18 @@ class Page:
         """One more item of a benchmark."""
         self.items.setdefault(name, []).append(item)
 
-    def text(self) -> str:
-        """The page in Markdown."""
-        warning = "\n**A quick run: the figures only show that the benchmarks work.**\n" if self.quick else ""
-        parts = [INTRODUCTION, f"\nMeasured: {machine()}.\n", warning]
+    def text(self, before: str = "") -> str:
+        """The page in Markdown; sections of the page `before` that were not measured now stay as they are."""
+        sections = {part.splitlines()[0]: part for part in before.split("\n## ")[1:]}
+        warning = "**A quick run: the figures only show that the benchmarks work.**\n\n" if self.quick else ""
         for name, items in self.items.items():
-            parts.append(f"\n## {name.capitalize()}\n")
-            parts += _section(items)
-        return "".join(parts)
+            title = name.capitalize()
+            sections[title] = f"{title}\n\n{warning}Measured: {machine()}.\n{''.join(_section(items))}"
+        return "\n".join([INTRODUCTION, *(f"## {sections[title].rstrip()}\n" for title in sorted(sections))])
 
     def write(self, path: Path) -> None:
-        """Write the page, whole or not at all."""
-        write_whole(path, self.text())
+        """Write the page, whole or not at all, into what it holds of other benchmarks."""
+        write_whole(path, self.text(path.read_text(encoding="utf-8") if path.exists() else ""))
 
 
 def _section(items: list[Item]) -> list[str]:

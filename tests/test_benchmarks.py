@@ -76,6 +76,22 @@ def test_the_page_has_ratios_and_no_seconds(tmp_path):
     assert "A quick run" in text
 
 
+def test_a_benchmark_replaces_its_own_section_of_the_page_only(tmp_path):
+    path = tmp_path / "page.md"
+    for ratio in (2.0, 3.0):
+        page = Page(quick=False)
+        page.add("first", Line("of the first", ratio))
+        page.write(path)
+        page = Page(quick=False)
+        page.add("second", Line("of the second", 7.0))
+        page.write(path)
+    text = path.read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if line.startswith("#")] == ["# Benchmarks", "## First", "## Second"]
+    assert "| of the first | 3 × |" in text
+    assert "2 ×" not in text
+    assert "| of the second | 7 × |" in text
+
+
 def test_the_machine_is_a_class_not_a_name():
     assert re.fullmatch(r"\d{4}-\d\d-\d\d, \w[^/]*, \d+ cores, \w+, Python [\d.]+", machine())
 
