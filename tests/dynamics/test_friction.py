@@ -64,6 +64,8 @@ def test_a_model_survives_its_json(model):
     shaped = model
     if isinstance(model, ShapedModel):
         shaped = model.reshaped(tuple(tuple(2.0 * x + 0.1 * k for k in range(2)) for (x,) in model.shape))
+    if isinstance(model, LoadCoulomb):
+        shaped = model.referred(ROBOT.nominal + np.arange(10.0))
     partly = OnJoints(shaped, (True, False))
     for original in (model, shaped, partly):
         copy = joint_model_in(joint_model_out(original))

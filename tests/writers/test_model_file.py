@@ -3,7 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from dynid import load_robot
+from dynid import TorqueModel, base_parameters, load_robot, random_motion
+from dynid.dynamics import LoadCoulomb, OnJoints, Viscous
 from dynid.errors import ExportError, ModelFileError
 from dynid.recording import Conditioning
 from dynid.regression import OLS, Feasible, SampleRows, compress
@@ -55,8 +56,6 @@ def test_a_model_round_trips_exactly(name, tmp_path, rng):
 
 @pytest.mark.parametrize("robot", BATTERY, ids=lambda robot: robot.name)
 def test_exported_urdf_predicts_the_same_torque(robot, tmp_path, rng):
-    from dynid import TorqueModel, random_motion
-
     model = identified(robot, rng)
     assert model.consistent
     write_urdf(model, tmp_path / "robot.urdf")
@@ -127,3 +126,48 @@ def test_a_quarter_pitch_survives_the_export(tmp_path, rng):
     for angles in ([0.3, np.pi / 2, 0.0], [0.3, -np.pi / 2, 0.7], [0.1, 0.2, 0.3], [0.0, np.pi / 2 - 1e-12, 0.0]):
         R = Rotation.from_euler("xyz", angles).as_matrix()
         np.testing.assert_allclose(Rotation.from_euler("xyz", _rpy(R)).as_matrix(), R, atol=1e-9)
+
+
+def test_load_dependent_friction_keeps_the_reference_of_its_load(tmp_path, rng):
+    robot = load_robot("planar2r")
+    friction = OnJoints(LoadCoulomb().referred(2.0 * robot.nominal), (True, False))
+    model = TorqueModel(robot, (friction,))
+    base = base_parameters(model)
+    theta = model.nominal()
+    theta[model.n_inertial] = 0.1
+    saved = IdentifiedModel(
+        model=model,
+        base=base,
+        estimator="feasible",
+        status="optimal",
+        beta=base.project(theta),
+        covariance=np.eye(base.n_base),
+        theta=theta,
+    )
+    save_model(saved, str(tmp_path / "model.json"))
+    again = load_model(str(tmp_path / "model.json"))
+    motion = random_motion(robot, 40, rng)
+    np.testing.assert_array_equal(again.model.torque(motion, again.theta), model.torque(motion, theta))
+
+
+class Quadratic(Viscous):
+    """Friction that only this file knows."""
+
+    name = "quadratic"
+
+
+def test_a_model_that_could_not_be_read_again_is_not_written(tmp_path, rng):
+    robot = load_robot("planar2r")
+    model = TorqueModel(robot, (Quadratic(),))
+    base = base_parameters(model)
+    unknown = IdentifiedModel(
+        model=model,
+        base=base,
+        estimator="ols",
+        status="optimal",
+        beta=base.project(model.nominal()),
+        covariance=np.eye(base.n_base),
+    )
+    with pytest.raises(ModelFileError, match=r"model.json: not written, .* unknown joint model 'quadratic'"):
+        save_model(unknown, tmp_path / "model.json")
+    assert not (tmp_path / "model.json").exists()

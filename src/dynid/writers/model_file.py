@@ -18,6 +18,7 @@ from dynid.disk import read_json, write_whole
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction import FRICTION
 from dynid.dynamics.load import LoadCoulomb
+from dynid.dynamics.motion import random_motion
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.regrouping import BaseParameters, base_parameters
 from dynid.dynamics.terms import JointModel, OnJoints, ShapedModel
@@ -27,6 +28,13 @@ __all__ = ["FORMAT", "Compressed", "IdentifiedModel", "load_model", "save_model"
 
 FORMAT = "dynid-model/1"
 """Name and version of the file format; a reader refuses what it does not know."""
+
+N_STATES = 16
+"""States on which a file must predict the torque of its model before it appears."""
+TOLERANCE = 1e-9
+"""Largest difference over the largest torque, dimensionless; numbers are written to their last digit."""
+UNREADABLE = (TypeError, ValueError, LookupError, ArithmeticError, RecursionError)
+"""What the content of a damaged file runs into."""
 
 Json = Mapping[str, "object"]
 
@@ -94,17 +102,31 @@ class IdentifiedModel:
         return bool(self.links) and all(consistency(link).holds for link in self.links)
 
 
-def save_model(model: IdentifiedModel, path: Path) -> None:
-    """Write a model (SI) whole or not at all."""
-    write_whole(path, json.dumps(_encoded(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+def save_model(model: IdentifiedModel, path: Path | str) -> None:
+    """Write a model (SI) whole or not at all, once what was written has been read back and predicts the same torque.
+
+    Raises:
+        ModelFileError: the file would not give this model again: a joint model that the format does not know.
+    """
+    text = json.dumps(_encoded(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        read = _decoded(json.loads(text))
+    except UNREADABLE as error:
+        raise ModelFileError(f"{path}: not written, since it could not be read again: {error}") from error
+    motion = random_motion(model.model.robot, N_STATES, np.random.default_rng(0))
+    before, after = (m.model.torque(motion, m.parameters) for m in (model, read))
+    if not np.max(np.abs(after - before)) <= TOLERANCE * np.max(np.abs(before)):
+        raise ModelFileError(f"{path}: not written, since read again it predicts another torque")
+    write_whole(Path(path), text)
 
 
-def load_model(path: Path) -> IdentifiedModel:
+def load_model(path: Path | str) -> IdentifiedModel:
     """Read a model file (SI).
 
     Raises:
         ModelFileError: naming the file and what is wrong with it.
     """
+    path = Path(path)
     if not path.exists():
         raise ModelFileError(f"{path}: no such model file; dynid identify --out DIR writes DIR/model.json")
     if path.is_dir():
@@ -117,7 +139,7 @@ def load_model(path: Path) -> IdentifiedModel:
         return _decoded(content)
     except KeyError as error:
         raise ModelFileError(f"{path}: damaged model file: {error} is missing; identify again") from error
-    except (TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
+    except UNREADABLE as error:
         raise ModelFileError(f"{path}: damaged model file: {error}; identify again") from error
 
 
@@ -224,7 +246,7 @@ def joint_model_in(content: object) -> JointModel:
         model = model.reshaped(tuple(tuple(_scalar(x) for x in _row(row)) for row in _row(entry["shape"])))
     if "reference" in entry and isinstance(model, LoadCoulomb):
         reference = _row(entry["reference"])
-        model = model.referred(_numbers(reference, (len(reference),), "reference"))
+        model = model.referred(_numbers(reference, (len(reference), 10), "reference"))
     return OnJoints(model, tuple(bool(flag) for flag in _row(entry["joints"]))) if "joints" in entry else model
 
 
