@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from dynid.chain import InertialParameters, load_robot
-from dynid.dynamics import Motion, RotorInertia, TorqueModel, base_parameters, friction_models, random_motion
+from dynid.dynamics import (
+    Motion,
+    OnJoints,
+    Presliding,
+    RotorInertia,
+    TorqueModel,
+    base_parameters,
+    friction_models,
+    random_motion,
+)
 from dynid.errors import MotionError, TrackingError
 from dynid.tracking import (
     LOAD_SYMBOLS,
@@ -286,16 +295,48 @@ def test_samples_that_do_not_fit_are_refused(rng):
         tracker.run(random_motion(load_robot("planar2r"), 5, rng), np.zeros((5, 7)))
 
 
-def test_presliding_friction_needs_whole_blocks(rng):
-    model = TorqueModel(load_robot("planar2r"), friction_models("presliding"))
+def with_presliding():
+    """An arm whose friction remembers its path, at two lengths and on one joint only."""
+    model = TorqueModel(
+        load_robot("planar2r"),
+        (OnJoints(Presliding(((0.01,), (0.3,))), (True, False)), *friction_models("viscous+tanh")),
+    )
     theta = model.nominal()
-    tracker = ConstrainedFilter(
-        model=model, state=StateMap.of(model, theta, wide(theta[[11]], ["mc2x"])), noise=np.ones(2)
-    ).start()
-    motion = moving(5, rng, model)
-    with pytest.raises(TrackingError, match="presliding friction remembers"):
-        tracker.step(Sample(0.0, motion.q[0], motion.dq[0], motion.ddq[0], np.zeros(2)))
-    tracker.run(motion, model.torque(motion, theta))
+    theta[model.n_inertial :] = 0.3
+    state = StateMap.of(model, theta, wide(theta[[11]], ["mc2x"]))
+    return model, theta, ConstrainedFilter(model=model, state=state, noise=np.ones(2))
+
+
+def test_presliding_friction_is_followed_sample_by_sample_as_in_a_block(rng):
+    model, theta, options = with_presliding()
+    motion = moving(300, rng, model)
+    tau = model.torque(motion, 1.2 * theta)
+    whole, single = options.start(), options.start()
+    whole.run(motion, tau)
+    for k in range(motion.n_samples):
+        single.step(Sample(float(motion.t[k]), motion.q[k], motion.dq[k], motion.ddq[k], tau[k]))
+        if k == 100:  # a sample without a position is no step along the path
+            single.step(Sample(float(motion.t[k]) + 1e-9, np.full(2, np.nan), motion.dq[k], motion.ddq[k], tau[k]))
+    np.testing.assert_allclose(single.state.x, whole.state.x, rtol=1e-9)
+    np.testing.assert_allclose(single.terms.z, whole.terms.z, rtol=1e-12, atol=1e-15)
+    assert np.max(np.abs(single.terms.z)) > 0.1
+
+
+def test_a_resumed_filter_remembers_the_path(tmp_path, rng):
+    model, theta, options = with_presliding()
+    motion = moving(60, rng, model)
+    tau = model.torque(motion, 1.2 * theta)
+    samples = [Sample(float(motion.t[k]), motion.q[k], motion.dq[k], motion.ddq[k], tau[k]) for k in range(60)]
+    whole, first = options.start(), options.start()
+    for sample in samples:
+        whole.step(sample)
+    for sample in samples[:30]:
+        first.step(sample)
+    save_checkpoint(first, tmp_path / "checkpoint.npz")
+    second = resume(options, tmp_path / "checkpoint.npz")
+    for sample in samples[30:]:
+        second.step(sample)
+    np.testing.assert_array_equal(second.state.x, whole.state.x)
 
 
 def test_a_resumed_filter_goes_on_to_the_last_bit(tmp_path, rng):

@@ -10,7 +10,18 @@ from dynid.chain import load_robot
 from dynid.dynamics import RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import Feasible, SampleRows, compress
-from dynid.tracking import Annealing, Bound, Consistent, ConstrainedFilter, Entry, StateMap, load_filter
+from dynid.tracking import (
+    Annealing,
+    Bound,
+    Consistent,
+    ConstrainedFilter,
+    ContactObserver,
+    Entry,
+    LoadWatch,
+    Sample,
+    StateMap,
+    load_filter,
+)
 from dynid.validation import validate
 
 pytestmark = pytest.mark.data
@@ -74,19 +85,25 @@ def test_one_pass_from_twenty_percent_wrong_predicts_the_rest_like_the_batch_fit
     assert tracked <= 1.3 * best, (start, tracked, best)
 
 
-@pytest.mark.parametrize("trained_on", ["14h", "30s12h"])
-def test_the_ur10e_load_is_found_after_ten_seconds_from_the_unloaded_model(data_dir, trained_on):
+@pytest.fixture(scope="module")
+def ur10e(data_dir):
+    """Model, samples of a log by its name, and the facts."""
     folder = data_dir / "ur10e"
     facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
     gains = np.array(facts["torque_constants"]["controller_Nm_per_A"])
     robot = load_robot(folder / "ur10e.urdf")
-    model = TorqueModel(robot, (RotorInertia(), *friction_models("viscous+coulomb+offset")))
 
     def samples(name):
         log = read_recording(folder / f"{name}.csv.gz", robot.joint_names)
         log = replace(log, tau=log.current * gains)
         return Conditioning().plan(log).apply(log)
 
+    return TorqueModel(robot, (RotorInertia(), *friction_models("viscous+coulomb+offset"))), samples, facts
+
+
+@pytest.mark.parametrize("trained_on", ["14h", "30s12h"])
+def test_the_ur10e_load_is_found_after_ten_seconds_from_the_unloaded_model(ur10e, trained_on):
+    model, samples, facts = ur10e
     unloaded = Feasible().fit(compress(SampleRows(model, base_parameters(model), (samples(trained_on),))))
     tracker = load_filter(
         model, unloaded.theta, noise=unloaded.uncertainty.noise, max_mass=6.0, process_noise=0.0
@@ -97,3 +114,21 @@ def test_the_ur10e_load_is_found_after_ten_seconds_from_the_unloaded_model(data_
     error = history.values[late, 0] / facts["logs"]["14hLoad"]["load_kg"] - 1.0
     assert abs(error[0]) <= 0.03
     assert np.max(np.abs(error)) <= 0.03
+
+
+@pytest.mark.parametrize(("log", "heard"), [("14h", []), ("14hLoad", ["change"])])
+def test_what_the_filter_learns_at_the_start_is_no_change_of_the_load(ur10e, log, heard):
+    model, samples, _ = ur10e
+    unloaded = Feasible().fit(compress(SampleRows(model, base_parameters(model), (samples("30s12h"),))))
+    noise = unloaded.uncertainty.noise
+    watcher = LoadWatch(
+        filter=load_filter(model, unloaded.theta, noise=noise, max_mass=6.0),
+        observer=ContactObserver(model=model, noise=noise, floor=1e3),  # the load alone
+    ).start()
+    motion, tau = samples(log).segments[0].motion, samples(log).segments[0].tau
+    masses, events = [], []
+    for k in range(np.searchsorted(motion.t, motion.t[0] + 12.0)):
+        events += watcher.step(Sample(float(motion.t[k]), motion.q[k], motion.dq[k], motion.ddq[k], tau[k]))
+        masses.append(watcher.tracker.load[0])
+    assert np.max(np.abs(masses)) > watcher.options.slow_mass  # for a while it takes friction for a load
+    assert [event.kind for event in events] == heard

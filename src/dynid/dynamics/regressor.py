@@ -128,7 +128,13 @@ class TorqueModel:
     @property
     def has_memory(self) -> bool:
         """Whether columns of a sample depend on the samples before it (presliding)."""
-        return any(_has_memory(model) for model in self.joint_models)
+        return bool(self.remembering)
+
+    @property
+    def remembering(self) -> tuple[int, ...]:
+        """Which of `terms` depend on the samples before: presliding, which is a state along the path."""
+        flags = [_has_memory(model) for model in self.joint_models for _ in model.terms]
+        return tuple(k for k, flag in enumerate(flags) if flag)
 
     def nominal(self) -> Float[Array, " n_params"]:
         """θ of the robot file (SI): its nominal inertias and rotors, friction zero; coupled motors without rotors."""

@@ -13,6 +13,7 @@ from dynid.tracking.stream import replay, samples_of, samples_of_motion, udp_sam
 
 MODULES = (
     "rows",
+    "terms",
     "curves",
     "mapping",
     "core",

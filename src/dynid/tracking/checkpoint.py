@@ -12,6 +12,7 @@ from tokenize import TokenError
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.disk import write_whole
 from dynid.errors import TrackingError
 from dynid.tracking import core
@@ -40,8 +41,8 @@ UNREADABLE = (
 def save_checkpoint(tracker: Tracker, path: Path) -> None:
     """Write the state of a filter whole or not at all, as NPZ without pickled objects."""
     buffer = io.BytesIO()
-    fields = {name: getattr(tracker.state, name) for name in core.State._fields}
-    np.savez(buffer, format=np.array(FORMAT), filter=np.array(_fingerprint(tracker.options)), **fields)
+    fields = {"format": np.array(FORMAT), "filter": np.array(_fingerprint(tracker.options)), **_fields(tracker)}
+    np.savez(buffer, allow_pickle=False, **fields)
     write_whole(path, buffer.getvalue())
 
 
@@ -64,8 +65,7 @@ def resume(options: ConstrainedFilter, path: Path) -> Tracker:
             f"{path}: the checkpoint belongs to a filter with other states, bounds, measurements or robot; "
             "resume with the options it was started with"
         )
-    for name in core.State._fields:
-        target = getattr(tracker.state, name)
+    for name, target in _fields(tracker).items():
         stored_value = content.get(name)
         if stored_value is None or stored_value.shape != target.shape or stored_value.dtype != target.dtype:
             raise TrackingError(f"{path}: damaged checkpoint, {name} is missing or of another shape or type")
@@ -75,9 +75,18 @@ def resume(options: ConstrainedFilter, path: Path) -> Tracker:
     # The compiled filter uses these two as places in arrays, without looking.
     placed = 0 <= counters[core.RING] < len(state.nis) and 0 <= counters[core.NEXT_NOISY] < len(state.x)
     finite = all(np.all(np.isfinite(values)) for values in (state.x, state.U, state.D, state.R, state.pending))
-    if not placed or not finite or np.min(counters) < 0 or np.min(state.R) <= 0.0 or np.min(state.D) < 0.0:
+    positive = np.min(counters) >= 0 and np.min(state.R) > 0.0 and np.min(state.D) >= 0.0
+    if not placed or not finite or not positive or not np.all(np.abs(tracker.terms.z) <= 1.0):
         raise TrackingError(f"{path}: damaged checkpoint, its numbers are not those of a filter; start anew")
     return tracker
+
+
+def _fields(tracker: Tracker) -> dict[str, Array]:
+    """The arrays that the next step depends on, SI; with presliding friction also where the path has come to."""
+    fields = {name: getattr(tracker.state, name) for name in core.State._fields}
+    if tracker.options.model.has_memory:
+        fields |= {"path_q": tracker.terms.q, "path_z": tracker.terms.z}
+    return fields
 
 
 def _fingerprint(options: ConstrainedFilter) -> str:

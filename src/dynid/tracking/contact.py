@@ -20,11 +20,11 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array, Bool, Float, Transform, freeze_arrays
-from dynid.dynamics.motion import Motion
 from dynid.dynamics.regressor import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking.rows import OTHER_TERM, _move, joint_terms, pass_on, place, row_arrays, work_for
 from dynid.tracking.samples import Sample
+from dynid.tracking.terms import JointTerms
 
 SETTLED = 3.0
 """Time constants after which the observer has forgotten how it started."""
@@ -252,6 +252,7 @@ class MomentumObserver:
             model, ("torque",), carrier=carrier, T_carrier_load=options.T_carrier_load, active_columns=active
         )
         self._work = work_for(self._rows, len(theta))
+        self._terms = JointTerms(model)
         self._rotor = np.array([float(term.symbol == "Ia") for term in model.terms])
         self._state = ObserverState(
             np.zeros((3, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(3)
@@ -278,7 +279,8 @@ class MomentumObserver:
         return np.maximum(self.options.level * std, self.options.floor)
 
     def adopt(self, other: MomentumObserver) -> None:
-        """Take over the clock and the thresholds of another observer."""
+        """Take over the clock, the thresholds and the friction's memory of another observer."""
+        self._terms = other._terms
         self._state.numbers[T_START:] = other._state.numbers[T_START:]
         self._state.squares[:] = other._state.squares
 
@@ -362,6 +364,7 @@ class MomentumObserver:
         return ContactReading(float(self._state.numbers[T_LAST]), torque, beyond)
 
     def _fill_terms(self) -> None:
-        if OTHER_TERM in self._rows.term_code and np.all(np.isfinite([*self._q, *self._dq])):
-            now = Motion(np.zeros(1), self._q[None], self._dq[None], np.zeros((1, len(self._q))))
-            self._work.terms[:] = self.options.model.joint_columns(now)[0]
+        if OTHER_TERM in self._rows.term_code:
+            terms = self._terms.at(self._q, self._dq, np.zeros(len(self._q)))
+            if terms is not None:
+                self._work.terms[:] = terms

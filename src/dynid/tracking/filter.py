@@ -35,6 +35,7 @@ from dynid.tracking.rows import (
     work_for,
 )
 from dynid.tracking.samples import Annealing, History, Outcome, Sample, TrackedParameters
+from dynid.tracking.terms import JointTerms
 
 __all__ = ["ConstrainedFilter", "Tracker"]
 
@@ -189,6 +190,7 @@ class Tracker:
             np.full(NIS_WINDOW, np.nan),
         )
         self.memory = _scratch(options)
+        self.terms = JointTerms(options.model)
         # Samples are copied in, so that the core is compiled for one kind of array, whatever callers hand over.
         self._q, self._dq, self._ddq = np.zeros((3, options.model.n_dof))
         self._z = np.zeros(options.n_rows)
@@ -206,7 +208,9 @@ class Tracker:
         self._q[:], self._dq[:], self._ddq[:] = sample.q, sample.dq, sample.ddq
         self.options.measured(sample, self._z)
         if OTHER_TERM in self.constants.rows.term_code:
-            self._fill_terms(self._q, self._dq, self._ddq)
+            terms = self.terms.at(self._q, self._dq, self._ddq)
+            if terms is not None:
+                self.memory.work.terms[:] = terms
         outcome = core.filter_step(
             self.constants, self.state, self.memory, float(sample.t), self._q, self._dq, self._ddq, self._z
         )
@@ -214,15 +218,10 @@ class Tracker:
             self._check_units()
         return Outcome(outcome)
 
-    def _fill_terms(self, q: Float[Array, " n_dof"], dq: Float[Array, " n_dof"], ddq: Float[Array, " n_dof"]) -> None:
-        if self.options.model.has_memory:
-            raise TrackingError("presliding friction remembers the motion before a sample; use run() on whole blocks")
-        if np.all(np.isfinite([*q, *dq, *ddq])):
-            now = Motion(np.zeros(1), q[None], dq[None], ddq[None])
-            self.memory.work.terms[:] = self.options.model.joint_columns(now)[0]
-
     def run(self, motion: Motion, measured: Float[Array, "n_samples n_rows"], *, every: int = 1) -> History:
         """Absorb a whole block (N·m and N) in compiled code and return the estimate after every `every`-th sample.
+
+        Presliding friction starts relaxed in every block; `step` goes on from where a block ended.
 
         Raises:
             MotionError: a motion of another robot.
@@ -259,6 +258,8 @@ class Tracker:
             )
             if unchecked:
                 self._check_units()
+        if terms is not None and n_samples:
+            self.terms.resume(motion.q[-1], terms[-1])
         values, lower, upper = (mapped(self.options.state, x + shift * std) for shift in (0.0, -2.0, 2.0))
         kept = motion.t[every - 1 :: every][:n_kept]
         names = self.options.state

@@ -15,8 +15,9 @@ from dynid.errors import TrackingError
 from dynid.tracking.contact import ContactObserver
 from dynid.tracking.filter import ConstrainedFilter
 from dynid.tracking.mapping import Bound, Entry, StateMap
-from dynid.tracking.rows import LOAD_SYMBOLS, Measurement, predict_rows
+from dynid.tracking.rows import LOAD_SYMBOLS, OTHER_TERM, Measurement, predict_rows
 from dynid.tracking.samples import Sample, following
+from dynid.tracking.terms import JointTerms
 
 __all__ = ["LoadEstimate", "LoadEvent", "LoadWatch", "LoadWatcher", "load_filter"]
 
@@ -132,6 +133,10 @@ def load_filter(
     )
 
 
+SURE = 3.0
+"""Standard deviations beyond which a change of mass is none of the noise's."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LoadWatch:
     """Options of `LoadWatcher`."""
@@ -146,7 +151,8 @@ class LoadWatch:
     clear: float = 0.1
     """Time in s without external torque after which a contact is over."""
     slow_mass: float = 0.25
-    """Change of mass (kg) since the last announcement that is announced as a slow change."""
+    """Change of mass (kg) since the last announcement that is announced as a slow change, once the mass is known to
+    that much and the change is beyond its uncertainty: what the filter learns at the start is no change."""
     hold: float = 0.5
     """Time in s for which the mass must have changed by that much before it is announced."""
     misfit: float = 3.0
@@ -182,6 +188,8 @@ class LoadWatcher:
         n_params = options.filter.model.n_params
         self.observer = options.observer.start(self.tracker.theta, self.tracker.load)
         self._load_columns = slice(n_params, n_params + 10)
+        self._terms = JointTerms(options.filter.model)
+        self._terms_now: Float[Array, "n_dof n_terms"] | None = None
         self._suspicion: _Suspicion | None = None
         self._touched_until = -np.inf
         self._in_contact = False
@@ -204,6 +212,7 @@ class LoadWatcher:
     def step(self, sample: Sample) -> tuple[LoadEvent, ...]:
         """Take one sample with dq, ddq and torque (SI); say what happened."""
         reading = self.observer.step(sample)
+        self._terms_now = self._terms_of(sample)
         settling = sample.t < self._settled_at
         events: tuple[LoadEvent, ...] = ()
         if self._in_contact:
@@ -226,9 +235,16 @@ class LoadWatcher:
             return (self._event(kind, sample.t),)
         return self._slow_change(sample.t) if not settling else ()
 
+    def _terms_of(self, sample: Sample) -> Float[Array, "n_dof n_terms"] | None:
+        """Columns (SI) of friction that the compiled core does not know, at a sample that may be held back."""
+        if OTHER_TERM not in self.tracker.constants.rows.term_code or sample.dq is None or sample.ddq is None:
+            return None
+        return self._terms.at(np.array(sample.q), np.array(sample.dq), np.array(sample.ddq))
+
     def _slow_change(self, t: float) -> tuple[LoadEvent, ...]:
         mass = float(self.tracker.load[0])
-        if abs(mass - self._announced) <= self.options.slow_mass:
+        change = abs(mass - self._announced)
+        if change <= self.options.slow_mass or not self._surely(change):
             self._away_since = np.inf
             return ()
         self._away_since = min(self._away_since, t)
@@ -236,6 +252,13 @@ class LoadWatcher:
             return ()
         self._announced, self._away_since = mass, np.inf
         return (self._event("change", t),)
+
+    def _surely(self, change: float) -> bool:
+        """Whether a change of mass (kg) is beyond its uncertainty, which is larger where innovations are."""
+        recent = self.tracker.state.nis[np.isfinite(self.tracker.state.nis)]
+        excess = np.sqrt(max(1.0, float(np.mean(recent)) / self.tracker.options.n_rows)) if len(recent) else 1.0
+        std = excess * float(self.tracker.parameters.std[0])
+        return bool(std < self.options.slow_mass and change > SURE * std)
 
     def _absorb(self, sample: Sample) -> None:
         self.tracker.step(sample)
@@ -264,6 +287,8 @@ class LoadWatcher:
         memory, filter_ = self.tracker.memory, self.tracker.options
         theta = self.tracker.columns
         q, dq, ddq = np.array(sample.q), np.array(sample.dq), np.array(sample.ddq)
+        if self._terms_now is not None:
+            memory.work.terms[:] = self._terms_now
         predict_rows(filter_.rows, q, dq, ddq, theta, memory.work)
         n_dof = filter_.model.n_dof
         suspicion.rows.append(memory.work.Y[:n_dof, self._load_columns].copy())
