@@ -17,6 +17,7 @@ from dynid.tracking import (
     ConstrainedFilter,
     ContactObserver,
     Entry,
+    LoadEvent,
     LoadWatch,
     Sample,
     StateMap,
@@ -126,7 +127,8 @@ def test_what_the_filter_learns_at_the_start_is_no_change_of_the_load(ur10e, log
         observer=ContactObserver(model=model, noise=noise, floor=1e3),  # the load alone
     ).start()
     motion, tau = samples(log).segments[0].motion, samples(log).segments[0].tau
-    masses, events = [], []
+    masses: list[float] = []
+    events: list[LoadEvent] = []
     for k in range(np.searchsorted(motion.t, motion.t[0] + 12.0)):
         events += watcher.step(Sample(float(motion.t[k]), motion.q[k], motion.dq[k], motion.ddq[k], tau[k]))
         masses.append(watcher.tracker.load[0])
