@@ -113,6 +113,22 @@ def test_degrees_are_told_without_velocities(clean):
     assert "degrees" in codes(clean.robot, log)
 
 
+def test_a_joint_beyond_the_limits_of_another_is_not_in_degrees(rng):
+    robot = load_robot("planar2r")
+    wide, narrow = (
+        replace(joint, limits=replace(joint.limits, lower=-reach, upper=reach, velocity=3.0))
+        for joint, reach in zip(robot.joints, (6.3, 3.1), strict=True)
+    )
+    robot = replace(robot, joints=(wide, narrow))
+    t = np.arange(4000) / 200.0
+    q = np.column_stack([2.0 * np.sin(1.3 * t), 4.2 * np.sin(t + 1.0)])
+    dq = np.column_stack([2.6 * np.cos(1.3 * t), 4.2 * np.cos(t + 1.0)])
+    log = Recording(robot.joint_names, t, q, dq=dq)
+    assert "degrees" not in codes(robot, log)
+    assert "outside-limits" in codes(robot, log)
+    assert "degrees" in codes(robot, replace(log, q=5.0 * q, dq=5.0 * dq))
+
+
 def test_one_joint_in_degrees_is_told_from_its_velocity(clean):
     q = np.array(clean.log.q)
     q[:, 3] = np.degrees(q[:, 3])

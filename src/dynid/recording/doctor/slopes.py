@@ -21,7 +21,7 @@ DEGREE = np.pi / 180.0
 BEYOND = 1.3
 """Positions or speeds, relative to their limits, that a unit must explain."""
 FAR = 3.0
-"""Positions, relative to the limit farther from zero, that no shifted zero explains."""
+"""Positions, relative to the limit farther from zero, that no shifted zero and no other order of joints explain."""
 CREEP = 0.01
 """Speed of a joint, relative to its limit, at which no log is taken."""
 AGREES = 0.9
@@ -137,6 +137,11 @@ def _degrees_by_limits(view: View, revolute: Bool[Array, " n_dof"], slopes: Slop
     turning = (speed < limit) & (speed * DEGREE < CREEP * limit) & (reach < 10.0 * wide)
     found = revolute & far & fits & ~turning
     if not np.any(found):
+        return np.empty(0, dtype=np.int64)
+    # Joints in another order break limits too, but by less, and not in their own order.
+    inside = (low[:, None] > lower - slack) & (high[:, None] < upper + slack)
+    moved, to = linear_sum_assignment(~inside)
+    if np.all(reach[found] < FAR * wide[found]) and np.all(inside[moved, to]):
         return np.empty(0, dtype=np.int64)
     # The others of the log have the same unit, unless degrees would leave them with hardly any motion.
     used = (high - low) / np.where(np.isfinite(upper - lower), upper - lower, 2.0 * np.pi)
