@@ -5,7 +5,7 @@ import pytest
 
 from dynid.arrays import Array
 from dynid.chain import load_robot
-from dynid.dynamics import Motion, TorqueModel, friction_models
+from dynid.dynamics import FRICTION, Motion, TorqueModel, friction_models, random_motion
 from dynid.errors import MotionError, ParameterError, RecordingError, UnknownName
 from dynid.recording.closed_loop import Controller
 from dynid.recording.commanded import QuinticPath, motion_of, smooth_motion
@@ -135,6 +135,17 @@ def test_plausible_friction_is_a_fixed_share_of_the_torque():
     assert np.all(coulomb > 0.0)
     np.testing.assert_allclose(np.abs(offset), 0.2 * coulomb)
     np.testing.assert_array_equal(theta, plausible_parameters(MODEL))
+
+
+@pytest.mark.parametrize("name", FRICTION)
+def test_every_friction_has_plausible_values(name, rng):
+    model = TorqueModel(PANDA, friction_models(name))
+    theta = plausible_parameters(model)
+    motion = random_motion(PANDA, 300, rng)
+    rigid = np.sqrt(np.mean((model.torque(motion, theta) - model.joint_torque(motion, theta)) ** 2, axis=0))
+    share = np.max(np.abs(model.joint_torque(motion, theta)), axis=0) / rigid
+    assert np.all(share > 0.01)
+    assert np.all(share < 0.35)
 
 
 def test_values_are_set_by_symbol_for_one_joint_or_all():
