@@ -103,12 +103,13 @@ def test_a_fixed_row_welds_and_a_parent_branches():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("d = 0.333", "", r"arm\.toml: joint 'shoulder', d: field required"),
+        ("d = 0.333", "", r"arm\.toml: joint 'shoulder', d: is missing"),
         ("a = 0.1", "a = nan", r"joint 'slide', a: input should be a finite number"),
         ("mass = 2.0", "mass = -2.0", r"joint 'slide', inertia, mass: input should be greater than 0"),
         ('"modified"', '"khalil"', r"convention: input should be 'standard' or 'modified'"),
-        ("[[joint]]", "[[joints]]", r"joint: field required"),
-        ("velocity_limit = 2.17", "velocity_limt = 2.17", r"joint 'shoulder', velocity_limt: extra inputs"),
+        ("[[joint]]", "[[joints]]", r"joint: is missing"),
+        ("d = 0.333", "d = 0.333\ninertia = [1.0]", r"joint 'shoulder', inertia: must be a table: {mass"),
+        ("velocity_limit = 2.17", "velocity_limt = 2.17", r"joint 'shoulder', velocity_limt: is no name"),
         ('name = "my arm"', "name = ", r"not valid TOML"),
         ("[-2.9, 2.9]", "[2.9, -2.9]", r"arm\.toml: joint 'shoulder': lower position limit"),
     ],

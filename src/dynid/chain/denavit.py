@@ -154,6 +154,14 @@ def read_denavit(path: Path) -> Robot:
         raise RobotFileError(message) from error
 
 
+PROBLEMS = {
+    "missing": "is missing",
+    "extra_forbidden": "is no name that this table knows",
+    "model_type": "must be a table: {mass = …, com = [x, y, z], inertia_com = [xx, xy, xz, yy, yz, zz]}",
+}
+"""What is wrong by its kind, where pydantic speaks to programmers."""
+
+
 def _explained(error: ValidationError, content: dict[str, object]) -> list[str]:
     lines = []
     rows = content.get("joint")
@@ -163,7 +171,7 @@ def _explained(error: ValidationError, content: dict[str, object]) -> list[str]:
             row = rows[int(where[1])]
             name = row.get("name", f"number {int(where[1]) + 1}") if isinstance(row, dict) else where[1]
             where = [f"joint {name!r}", *where[2:]]
-        lines.append(f"{', '.join(where)}: {problem['msg'].lower()}")
+        lines.append(f"{', '.join(where)}: {PROBLEMS.get(problem['type'], problem['msg'].lower())}")
     return lines
 
 
