@@ -1,11 +1,21 @@
 """The momentum observer: exact momenta, external torque, collisions, no false flags."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
 
 from dynid.chain import load_robot
-from dynid.dynamics import LagrangianModel, Motion, RotorInertia, TorqueModel, base_parameters, random_motion
+from dynid.dynamics import (
+    LagrangianModel,
+    Motion,
+    RotorInertia,
+    TorqueModel,
+    base_parameters,
+    friction_models,
+    random_motion,
+)
 from dynid.errors import TrackingError
 from dynid.tracking import ContactObserver, Sample
 from dynid.tracking.contact import momentum
@@ -65,8 +75,12 @@ def test_momentum_its_drift_and_gravity_are_those_of_the_lagrangian(robot, rng):
             np.testing.assert_allclose(row, expected, rtol=1e-8, atol=1e-8 * max(1.0, np.max(np.abs(g))))
 
 
-def test_a_constant_push_is_seen_at_its_size_with_the_rotors_counted():
-    model = TorqueModel(load_robot("panda"), (RotorInertia(),))
+@pytest.mark.parametrize("coupling", [0.0, 0.4])
+def test_a_constant_push_is_seen_at_its_size_with_the_rotors_counted(coupling):
+    robot = load_robot("panda")
+    if coupling:  # motors 5 and 6 also move with the joint before theirs
+        robot = replace(robot, transmission=np.eye(7) + coupling * np.diag([0, 0, 0, 1, 1, 0], -1))
+    model = TorqueModel(robot, (RotorInertia(), *friction_models("viscous+tanh")))
     theta = model.nominal() + np.where(np.arange(model.n_params) >= 70, 0.3, 0.0)
     motion = fourier(model.robot, 1e-3 * np.arange(2000), 3)
     push = np.array([3.0, -2.0, 1.0, 4.0, -0.5, 0.5, 0.2])

@@ -1,5 +1,7 @@
 """The filter itself: rows, updates against a dense Kalman filter, bounds, noise, bad samples, checkpoints."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,7 +57,11 @@ def moving(n_samples, rng, model=PANDA):
     return Motion(1e-3 * np.arange(n_samples), motion.q, motion.dq, motion.ddq)
 
 
-@pytest.mark.parametrize("robot", BATTERY, ids=lambda robot: robot.name)
+COUPLED = replace(load_robot("panda"), name="coupled", transmission=np.eye(7) + 0.4 * np.diag([0, 0, 0, 1, 1, 0], -1))
+"""A Panda whose motors 5 and 6 also move with the joint before theirs."""
+
+
+@pytest.mark.parametrize("robot", [*BATTERY, COUPLED], ids=lambda robot: robot.name)
 def test_rows_are_the_model_s_torque_wrench_and_load(robot, rng):
     model = TorqueModel(robot, (RotorInertia(), *friction_models("viscous+coulomb+offset")))
     theta = model.nominal() + np.where(np.arange(model.n_params) >= model.n_inertial, 0.2, 0.0)

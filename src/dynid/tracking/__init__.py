@@ -12,8 +12,8 @@ from dynid.tracking.samples import Annealing, History, Outcome, Sample, TrackedP
 from dynid.tracking.stream import replay, samples_of, samples_of_motion, udp_samples, with_kinematics
 
 MODULES = (
-    "rows",
     "terms",
+    "rows",
     "curves",
     "mapping",
     "core",

@@ -22,9 +22,9 @@ from numba import njit
 from dynid.arrays import Array, Bool, Float, Transform, freeze_arrays
 from dynid.dynamics.regressor import TorqueModel
 from dynid.errors import TrackingError
-from dynid.tracking.rows import OTHER_TERM, _move, joint_terms, pass_on, place, row_arrays, work_for
+from dynid.tracking.rows import OTHER_TERM, _move, pass_on, place, row_arrays, work_for
 from dynid.tracking.samples import Sample
-from dynid.tracking.terms import JointTerms
+from dynid.tracking.terms import JointTerms, joint_terms
 
 SETTLED = 3.0
 """Time constants after which the observer has forgotten how it started."""
@@ -126,14 +126,16 @@ def drive_and_momentum(a, q, dq, theta, rotor, w, out):
     for j in range(q.shape[0]):
         w.z[j] = 0.0
     # A rotor's term multiplies the acceleration; its momentum is counted instead.
-    joint_terms(a.term_row, a.term_first, a.term_code, dq, dq, theta, w.terms, w.Y, w.z)
+    joint_terms(a, dq, dq, theta, w.terms, w.Y, w.z)
     for j in range(q.shape[0]):
         friction = w.z[j]
         for k in range(n_terms):
             if rotor[k] > 0.0:
-                value = theta[a.term_first + j * n_terms + k]
-                friction -= value * w.terms[j, k]
-                out[0, j] += value * dq[j]
+                for motor in range(q.shape[0]):
+                    column = a.term_first + motor * n_terms + k
+                    turning = theta[column] * w.Y[a.term_row[j], column]
+                    friction -= turning
+                    out[0, j] += turning
         out[1, j] += -friction - out[2, j]
 
 

@@ -19,7 +19,7 @@ from dynid.dynamics.friction import Coulomb, Offset, Viscous
 from dynid.dynamics.kernels import chain_arrays
 from dynid.dynamics.regressor import TorqueModel
 from dynid.dynamics.terms import JointModel
-from dynid.errors import TrackingError
+from dynid.tracking.terms import joint_terms
 
 __all__ = ["LOAD_SYMBOLS", "MEASUREMENTS", "Measurement", "RowArrays", "Work", "predict_rows", "row_arrays", "work_for"]
 
@@ -64,6 +64,8 @@ class RowArrays(NamedTuple):
     """First column of the joint terms, joint after joint."""
     term_code: Array
     """What each term multiplies; −1: given from outside."""
+    transmission: Array
+    """(n_dof, n_dof) motor over joint velocities, where the terms are those of motors; empty without coupling."""
 
 
 class Work(NamedTuple):
@@ -98,12 +100,7 @@ def row_arrays(
         carrier: index of the link that carries the load.
         T_carrier_load: load frame, which is also the frame of the tool wrench, in that link's frame.
         active_columns: (n_columns,) mask of the columns whose derivatives are wanted.
-
-    Raises:
-        TrackingError: for joints that are coupled by their drives.
     """
-    if model.robot.transmission is not None and model.joint_models:
-        raise TrackingError(f"{model.robot.name}: joints coupled by their drives cannot be tracked; drop the coupling")
     chain = chain_arrays(model.robot)
     n_dof = model.n_dof
     n_base = _FREE if "base-wrench" in measure else 0
@@ -154,6 +151,7 @@ def row_arrays(
         np.arange(n_dof) if n_torque else np.full(n_dof, -1),
         model.n_inertial,
         np.array([code for joint_model in model.joint_models for code in _codes(joint_model)], dtype=np.int64),
+        np.zeros((0, 0)) if model.robot.transmission is None else np.array(model.robot.transmission),
     )
 
 
@@ -358,28 +356,4 @@ def predict_rows(a, q, dq, ddq, theta, w):
             z[row[i]] = power
         if parent[i] >= 0:
             pass_on(Es[i], f[i], f[parent[i]])
-    joint_terms(a.term_row, a.term_first, a.term_code, dq, ddq, theta, w.terms, Y, z)
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def joint_terms(rows, first, codes, dq, ddq, theta, terms, Y, z):
-    """Add friction and rotor inertia to the rows of the joints."""
-    n_terms = codes.shape[0]
-    for j in range(rows.shape[0]):
-        row = rows[j]
-        if row < 0:
-            continue
-        for k in range(n_terms):
-            code = codes[k]
-            if code == 0:
-                terms[j, k] = dq[j]
-            elif code == 1:
-                terms[j, k] = np.sign(dq[j])
-            elif code == 2:
-                terms[j, k] = 1.0
-            elif code == 3:
-                terms[j, k] = ddq[j]
-            column = first + j * n_terms + k
-            Y[row, column] = terms[j, k]
-            z[row] += theta[column] * terms[j, k]
+    joint_terms(a, dq, ddq, theta, w.terms, Y, z)

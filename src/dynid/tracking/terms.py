@@ -1,14 +1,17 @@
-"""Friction of the joints sample after sample: what remembers the motion goes on from the sample before."""
+"""Friction and rotors of the joints, sample after sample: what remembers the motion goes on from the sample before."""
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import numpy as np
+from numba import njit
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.motion import Motion
 from dynid.dynamics.regressor import TorqueModel
 
-__all__ = ["JointTerms"]
+__all__ = ["JointTerms", "joint_terms"]
 
 
 class JointTerms:
@@ -46,3 +49,54 @@ class JointTerms:
     def resume(self, q: Float[Array, " n_dof"], columns: Float[Array, "n_dof n_terms"]) -> None:
         """Go on from a sample at q (rad or m) with these columns (SI)."""
         self.q[:], self.z[:] = q, columns[:, self._remembering]
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def joint_terms(a, dq, ddq, theta, terms, Y, z):
+    """Add friction and rotor inertia to the rows of the joints."""
+    rows, first, codes, n_terms = a.term_row, a.term_first, a.term_code, a.term_code.shape[0]
+    if a.transmission.shape[0] > 0:
+        _coupled_terms(a, dq, ddq, theta, terms, Y, z)
+        return
+    for j in range(rows.shape[0]):
+        row = rows[j]
+        if row < 0:
+            continue
+        for k in range(n_terms):
+            terms[j, k] = _term(codes[k], dq[j], ddq[j], terms[j, k])
+            column = first + j * n_terms + k
+            Y[row, column] = terms[j, k]
+            z[row] += theta[column] * terms[j, k]
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _coupled_terms(a, dq, ddq, theta, terms, Y, z):
+    """The same where the terms are those of motors: each acts on every joint that its motor moves."""
+    rows, first, codes, C, n_terms = a.term_row, a.term_first, a.term_code, a.transmission, a.term_code.shape[0]
+    for motor in range(C.shape[0]):
+        speed, acceleration = 0.0, 0.0
+        for j in range(C.shape[1]):
+            speed += C[motor, j] * dq[j]
+            acceleration += C[motor, j] * ddq[j]
+        for k in range(n_terms):
+            terms[motor, k] = _term(codes[k], speed, acceleration, terms[motor, k])
+            column = first + motor * n_terms + k
+            for j in range(C.shape[1]):
+                if C[motor, j] != 0.0 and rows[j] >= 0:
+                    Y[rows[j], column] = C[motor, j] * terms[motor, k]
+                    z[rows[j]] += theta[column] * Y[rows[j], column]
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _term(code, speed, acceleration, given):
+    """What a term multiplies; what was given where the core does not know it."""
+    if code == 0:
+        return speed
+    if code == 1:
+        return np.sign(speed)
+    if code == 2:
+        return 1.0
+    return acceleration if code == 3 else given
