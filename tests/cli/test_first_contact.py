@@ -79,3 +79,21 @@ def test_the_data_command_speaks_json_and_refuses_kindly(folder, capsys, monkeyp
     assert main(["data", "convert", "ur", "rows.csv", "--rows", "2", "21", "--out", "log.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["logs"][0]["n_samples"] == 20
     assert sorted(path.name for path in folder.iterdir()) == ["log.csv", "rows.csv", "run.csv"]
+
+
+def test_terminal_and_exit_code_say_what_the_report_says_of_a_bad_fit(folder, capsys):
+    names, *rows = (folder / "run.csv").read_text(encoding="utf-8").splitlines()
+    table = np.array([row.split(",") for row in rows], dtype=float)
+    torque = [place for place, name in enumerate(names.split(",")) if name.startswith("tau")]
+    table[:, torque] = 2.0 * table[::-1, torque]  # the torque of no arm that moves like this
+    np.savetxt("other.csv", table, delimiter=",", header=names, comments="")
+    command = ["identify", "planar2r", "run.csv", "--validate", "other.csv", "--out", "r"]
+    assert main(command) == 1
+    told = capsys.readouterr()
+    assert "verdict    not good enough" in told.out
+    assert "not good enough: Torque of motion it had not seen: " in told.err
+    assert "not good enough" in (folder / "r" / "report.html").read_text(encoding="utf-8")
+    assert main([*command, "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"]["mark"] == "not good enough"
+    assert main(["identify", "planar2r", "run.csv", "--out", "s"]) == 0
+    assert "verdict    usable" in capsys.readouterr().out

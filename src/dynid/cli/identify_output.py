@@ -16,7 +16,8 @@ from dynid.errors import DynidError
 from dynid.recording import Finding
 from dynid.regression import Bootstrap, Estimate, Status, unexcited
 from dynid.validation import Validation
-from dynid.writers import IdentifiedModel, Report, judge, save_model, verdict_json
+from dynid.writers import Criterion, IdentifiedModel, Report, judge, save_model, verdict_json
+from dynid.writers.report.page import worst
 
 __all__ = ["outcome_json", "show_outcome", "verdict", "write_outcome"]
 
@@ -129,13 +130,21 @@ def show_outcome(outcome: Outcome) -> None:
     headers = ("", "log", "error / %", *(f"{name} / %" for name in model.robot.joint_names))
     table(headers, errors, numeric=range(2, len(headers)))
     say("possible", "yes" if result.consistent else "no full parameter set" if not result.links else "NO")
+    say("verdict", worst(_criteria(outcome)))
     files = outcome.content["files"]
     for path in files.values() if isinstance(files, dict) else ():
         say("wrote", path)
 
 
+def _criteria(outcome: Outcome) -> tuple[Criterion, ...]:
+    return judge(outcome.result, outcome.estimate, outcome.train, outcome.held_out, outcome.findings)
+
+
 def verdict(outcome: Outcome, force: bool) -> int:
-    """Warn of what is weak; the exit code: 0, or 1 for a fit that is not good enough (unless forced)."""
+    """Warn of what is weak; the exit code: 0, or 1 for a fit that is not good enough (unless forced).
+
+    The mark is the one that the report and the JSON give.
+    """
     estimate, regression, result = outcome.estimate, outcome.regression, outcome.result
     weak = [symbol for symbol, word in zip(estimate.base.leading, estimate.trust, strict=True) if word == "unreliable"]
     if weak:
@@ -145,7 +154,11 @@ def verdict(outcome: Outcome, force: bool) -> int:
         warn(f"not excited by this motion: {', '.join(unexcited(regression))}")
     if estimate.status is not Status.CONVERGED:
         warn(estimate.status.value)
-        return 0 if force else 1
-    if result.links and not result.consistent:
+    elif result.links and not result.consistent:
         raise DynidError("the parameters found are not physically possible; this should not happen, please report it")
-    return 0
+    criteria = _criteria(outcome)
+    if worst(criteria) != "not good enough":
+        return 0
+    failed = [f"{c.name}: {c.found} (asked for: {c.asked})" for c in criteria if c.mark == "not good enough"]
+    warn(f"not good enough: {'; '.join(failed)}")
+    return 0 if force else 1
