@@ -46,6 +46,15 @@ def test_a_table_file_becomes_a_robot(tmp_path):
     assert robot.joints[1].link.nominal.mass == 2.0
 
 
+def test_only_a_prismatic_joint_may_leave_out_d(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(TABLE.replace("d = 0.0\n", ""))
+    np.testing.assert_array_equal(load_robot(path).joints[1].T_parent_joint[:3, 3], [0.1, 0.0, 0.0])
+    path.write_text(TABLE.replace("d = 0.333\n", ""))
+    with pytest.raises(RobotFileError, match="joint 'shoulder', d: field required"):
+        load_robot(path)
+
+
 def transform_of(row, convention, q):
     """The textbook product, written out once more."""
 

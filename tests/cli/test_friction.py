@@ -55,6 +55,12 @@ def test_friction_is_refitted_and_compared(folder, tmp_path, capsys):
     assert error == pytest.approx(found["train"]["relative_error_percent"], rel=0.05)
 
 
+def test_compared_friction_has_units(folder, tmp_path, capsys):
+    assert main(["friction", str(folder / "model.json"), str(folder / "b.csv"), "--out", str(tmp_path)]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[4] for row in rows if row[:2] == [ARM.joint_names[0], "10"]] == ["N·m"]
+
+
 def test_friction_of_a_joint_that_never_reverses_is_refused_by_name(folder, tmp_path, capsys):
     arguments = [str(folder / "model.json"), str(folder / "oneway.csv"), "--friction", "viscous+coulomb+offset"]
     assert main(["friction", *arguments, "--out", str(tmp_path)]) == 2

@@ -167,6 +167,15 @@ def test_bad_logs_are_one_message_and_leave_nothing(logs, tmp_path, change, mess
     assert not (tmp_path / "x").exists()
 
 
+def test_the_doctor_is_recommended_with_the_robot_as_it_was_given(logs, tmp_path, capsys):
+    arm = tmp_path / "my_arm.toml"
+    rows = '[[joint]]\nname = "joint{}"\na = 1.0\nalpha = 0.0\nd = 0.0\n'
+    arm.write_text('name = "planar"\nconvention = "standard"\n' + rows.format(1) + rows.format(2))
+    path = spoiled(logs, tmp_path, lambda r: [*r[:100], r[100].replace(r[100].split(",")[1], "nan"), *r[101:]])
+    assert main(["identify", str(arm), str(path), "--out", str(tmp_path / "x")]) == 2
+    assert f"dynid doctor {arm} {path} --write-map" in capsys.readouterr().err
+
+
 def test_a_log_of_another_robot_and_a_still_one_are_told(logs, tmp_path, capsys):
     assert main(["identify", "panda", str(logs / "train.csv"), "--out", str(tmp_path / "x")]) == 2
     assert "7" in capsys.readouterr().err

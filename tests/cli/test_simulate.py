@@ -191,3 +191,41 @@ def test_a_bad_file_of_friction_values_is_one_message(tmp_path, name, text, mess
 def test_the_log_has_an_ending_it_is_written_in(tmp_path, capsys):
     assert main(["simulate", "planar2r", "--out", str(tmp_path / "log.mat")]) == 2
     assert "written as .csv or .csv.gz" in capsys.readouterr().err
+
+
+SLIDE = """
+name = "crane"
+convention = "modified"
+[[joint]]
+name = "boom"
+a = 0.0
+alpha = 0.0
+d = 0.3
+position_limits = [-2.0, 2.0]
+velocity_limit = 2.0
+[[joint]]
+name = "slide"
+type = "prismatic"
+a = 0.1
+alpha = -1.5707963267948966
+position_limits = [0.0, 0.4]
+velocity_limit = 0.5
+"""
+BODY = "inertia = { mass = 2.0, com = [0.0, 0.1, 0.0], inertia_com = [0.02, 0.0, 0.0, 0.01, 0.0, 0.02] }"
+
+
+def test_people_see_the_unit_of_every_number_of_a_joint(tmp_path, capsys):
+    arm = tmp_path / "arm.toml"
+    arm.write_text(SLIDE.replace("[[joint]]", f"[[joint]]\n{BODY}"))
+    assert main(["simulate", str(arm), "--out", str(tmp_path / "log.csv"), "--duration", "5", "--rate", "100"]) == 0
+    rows = {line.split()[0]: line.split()[2::2] for line in capsys.readouterr().out.splitlines() if line.strip()}
+    assert rows["boom"] == ["rad", "rad/s", "N·m", "rad", "N·m·s/rad", "N·m", "N·m"]
+    assert rows["slide"] == ["m", "m/s", "N", "m", "N·s/m", "N", "N"]
+
+
+def test_a_robot_without_inertias_is_told_what_to_add(tmp_path, capsys):
+    arm = tmp_path / "arm.toml"
+    arm.write_text(SLIDE)
+    assert main(["simulate", str(arm), "--out", str(tmp_path / "log.csv")]) == 2
+    error = capsys.readouterr().err
+    assert "no nominal inertia for link1, link2; add mass, centre of mass and inertia to the robot file" in error

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dynid.arrays import Array, Float, Transform
 from dynid.chain.inertia import InertialParameters
@@ -50,7 +50,7 @@ class DenavitJoint(_Strict):
     alpha: Finite
     """Link twist about x, rad."""
     d: Finite
-    """Offset along z, m; for a prismatic joint added to its position."""
+    """Offset along z, m; for a prismatic joint added to its position, and 0 where it is not given."""
     theta: Finite = 0.0
     """Angle about z, rad; for a revolute joint added to its position."""
     type: Literal["revolute", "prismatic", "continuous", "fixed"] = "revolute"
@@ -65,6 +65,14 @@ class DenavitJoint(_Strict):
     link: str | None = None
     """Name of the link; `link1`, `link2`, … by default."""
     inertia: DenavitLink | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _position_is_the_offset(cls, row: object) -> object:
+        """A prismatic joint moves along d, so its table often has no number there."""
+        if isinstance(row, dict) and row.get("type") == "prismatic":
+            return {"d": 0.0, **row}
+        return row
 
     def limits(self) -> Limits:
         """Limits of the joint (rad or m, per s, …), infinite where not given."""

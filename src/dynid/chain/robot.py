@@ -260,7 +260,10 @@ class Robot:
         """
         missing = [joint.link.name for joint in self.joints if joint.link.nominal is None]
         if missing:
-            raise RobotError(f"{self.source}: no nominal inertia for {', '.join(missing)}")
+            raise RobotError(
+                f"{self.source}: no nominal inertia for {', '.join(missing)}; add mass, centre of mass and inertia to "
+                "the robot file, or take an identified robot.urdf"
+            )
         return np.array([joint.link.nominal.pi for joint in self.joints if joint.link.nominal is not None])
 
     def index(self, joint_name: str) -> int:

@@ -173,7 +173,7 @@ def _compared(found: FrictionFit, other: IdentifiedModel) -> list[Row]:
 
 
 HEADERS = ("joint", "parameter", "value", "± 1σ", "unit")
-COMPARED = ("joint", "speed / %", "this fit", "other", "change / %")
+COMPARED = ("joint", "speed / %", "this fit", "other", "unit", "change / %")
 
 
 def _rows(found: FrictionFit) -> list[tuple[str, ...]]:
@@ -184,9 +184,17 @@ def _rows(found: FrictionFit) -> list[tuple[str, ...]]:
     ]
 
 
-def _compared_rows(compared: list[Row]) -> list[tuple[str, ...]]:
+def _compared_rows(found: FrictionFit, compared: list[Row]) -> list[tuple[str, ...]]:
+    units = {joint.name: "N·m" if joint.type == "revolute" else "N" for joint in found.model.robot.joints}
     return [
-        (name, f"{100 * share:.0f}", f"{new:.4g}", f"{old:.4g}", f"{100 * (new / old - 1):+.1f}" if old else "")
+        (
+            name,
+            f"{100 * share:.0f}",
+            f"{new:.4g}",
+            f"{old:.4g}",
+            units[name],
+            f"{100 * (new / old - 1):+.1f}" if old else "",
+        )
         for name, share, new, old in compared
     ]
 
@@ -205,8 +213,8 @@ def _report(
         Section("Values", (), (Table(HEADERS, tuple(_rows(found))),)),
     ]
     if other is not None:
-        compared = tuple(_compared_rows(_compared(found, other)))
-        text = "Steady friction torque at shares of the largest speed, forwards; N·m or N."
+        compared = tuple(_compared_rows(found, _compared(found, other)))
+        text = "Steady friction at shares of the largest speed, forwards."
         sections.append(Section("Beside the other model", (text,), (Table(COMPARED, compared),)))
     return Report(f"Friction of {known.model.robot.name}", verdict, tuple(sections))
 
@@ -250,6 +258,6 @@ def _show(found: FrictionFit, compared: list[Row], files: dict[str, str]) -> Non
     table(HEADERS, _rows(found), numeric=(2, 3))
     if compared:
         note("")
-        table(COMPARED, _compared_rows(compared), numeric=(1, 2, 3, 4))
+        table(COMPARED, _compared_rows(found, compared), numeric=(1, 2, 3, 5))
     for path in files.values():
         say("wrote", path)

@@ -48,7 +48,7 @@ def examined_logs(job: IdentifyJob, robot: Robot) -> tuple[Finding, ...]:
         try:
             good = raw.recording()
         except RecordingError as error:
-            hint = f"dynid doctor {robot.name} {path} --write-map map.toml lists them all and leaves them out"
+            hint = f"dynid doctor {job.robot} {path} --write-map map.toml lists them all and leaves them out"
             raise RecordingError(f"{error}; {hint}") from error
         found = (*examine(robot, raw, friction=friction), *overlap_findings(good, seen, severity=Severity.WARNING))
         seen.append(good)

@@ -323,7 +323,13 @@ def _show(result: Synthetic, out: Path, truth: Path) -> None:
         result.tracking_error,
         *own.T,
     )
-    rows = [(name, *(f"{column[j]:.4g}" for column in columns)) for j, name in enumerate(model.robot.joint_names)]
+    term_units = np.array([column.unit for column in model.columns[model.n_inertial :]]).reshape(own.shape)
+    rows = []
+    for j, joint in enumerate(model.robot.joints):
+        turns = joint.type == "revolute"
+        units = ("rad", "rad/s", "N·m", "rad") if turns else ("m", "m/s", "N", "m")
+        cells = zip(columns, (*units, *term_units[j]), strict=True)
+        rows.append((joint.name, *(f"{column[j]:.4g} {unit}" for column, unit in cells)))
     table(headers, rows, numeric=range(1, len(headers)))
     say("wrote", str(out))
     say("wrote", str(truth))
