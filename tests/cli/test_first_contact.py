@@ -8,6 +8,7 @@ import pytest
 from dynid import load_robot, plausible_parameters, read_recording, simulate, smooth_motion, write_csv
 from dynid.cli import main
 from dynid.dynamics import TorqueModel, friction_models
+from dynid.errors import RecordingError
 
 JOINTS = ("joint1", "joint2")
 
@@ -46,6 +47,8 @@ HEADERS = {
     "topic": "__time,/js/position[0],/js/position[1],/js/velocity[0],/js/velocity[1],/js/effort[0],/js/effort[1]",
     "topic and joint": "__time,/js/joint1/position,/js/joint2/position,/js/joint1/velocity,/js/joint2/velocity,"
     "/js/joint1/effort,/js/joint2/effort",
+    "rostopic echo": "t,field.position0,field.position1,field.velocity0,field.velocity1,field.effort0,field.effort1",
+    "units at the end": "time_s,q1_rad,q2_rad,dq1,dq2,tau1_nm,tau2_Nm",
     "spaces": "t,q 1,q 2,dq 1,dq 2,tau 1,tau 2",
 }
 
@@ -79,6 +82,45 @@ def test_the_data_command_speaks_json_and_refuses_kindly(folder, capsys, monkeyp
     assert main(["data", "convert", "ur", "rows.csv", "--rows", "2", "21", "--out", "log.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["logs"][0]["n_samples"] == 20
     assert sorted(path.name for path in folder.iterdir()) == ["log.csv", "rows.csv", "run.csv"]
+
+
+STAMPS = {
+    "header.stamp.sec,header.stamp.nanosec": lambda t: [f"{int(t)},{(t % 1) * 1e9:.0f}"],
+    "secs,nsecs": lambda t: [f"{int(t)},{(t % 1) * 1e9:.0f}"],
+    "%time": lambda t: [f"{t * 1e9:.0f}"],
+    "time_ms": lambda t: [f"{t * 1e3:.6f}"],
+    "timestamp_ns": lambda t: [f"{t * 1e9:.0f}"],
+}
+
+
+@pytest.mark.parametrize("header", STAMPS)
+def test_usual_stamps_are_read_in_seconds(folder, header):
+    names, *rows = (folder / "run.csv").read_text(encoding="utf-8").splitlines()
+    lines = [",".join([header, *names.split(",")[1:]])]
+    lines += [",".join([*STAMPS[header](float(row.split(",")[0])), *row.split(",")[1:]]) for row in rows]
+    (folder / "other.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    expected, found = read_recording("run.csv", JOINTS), read_recording("other.csv", JOINTS)
+    np.testing.assert_allclose(found.t, expected.t, atol=1e-9)
+    np.testing.assert_array_equal(found.q, expected.q)
+
+
+def test_degrees_at_the_end_of_a_name_are_degrees_and_other_units_an_error(folder):
+    rows = (folder / "run.csv").read_text(encoding="utf-8").splitlines()[1:]
+    (folder / "other.csv").write_text("\n".join(["t,q1_deg,q2_deg,dq1,dq2,tau1,tau2", *rows]), encoding="utf-8")
+    np.testing.assert_allclose(
+        read_recording("other.csv", JOINTS).q, np.radians(read_recording("run.csv", JOINTS).q), rtol=1e-15
+    )
+    (folder / "other.csv").write_text("\n".join(["t,q1_Nm,q2_Nm,dq1,dq2,tau1,tau2", *rows]), encoding="utf-8")
+    with pytest.raises(RecordingError, match="column 'q1_Nm': no unit 'Nm' for q"):
+        read_recording("other.csv", JOINTS)
+
+
+def test_columns_with_foreign_names_come_with_the_lines_of_a_map(folder):
+    rows = (folder / "run.csv").read_text(encoding="utf-8").splitlines()[1:]
+    header = "Zeit,A1_ist,A2_ist,A1_speed,A2_speed,A1_mom,A2_mom"
+    (folder / "other.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
+    with pytest.raises(RecordingError, match=r'columns\.t = "Zeit", columns\.q = "A\{n\}_ist" \(or A\{n\}_speed'):
+        read_recording("other.csv", JOINTS)
 
 
 def test_terminal_and_exit_code_say_what_the_report_says_of_a_bad_fit(folder, capsys):

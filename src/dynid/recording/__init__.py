@@ -27,6 +27,7 @@ MODULES = (
     "raw",
     "findings",
     "mapping",
+    "spelling",
     "columns",
     "text",
     "conversion",

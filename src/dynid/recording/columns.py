@@ -14,21 +14,10 @@ from dynid.arrays import Array, Float, Int
 from dynid.errors import RecordingError
 from dynid.recording.mapping import EVERY, ColumnMap, unit_factor
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
+from dynid.recording.spelling import STEMS, TIME_NAMES, bare, numbered_patterns, stamp_parts, unit_of
 
-__all__ = ["TIME_NAMES", "Block", "Layout", "Table", "layout", "regrouped"]
+__all__ = ["Block", "Layout", "Table", "layout", "regrouped"]
 
-TIME_NAMES = ("t", "time", "timestamp", "t_s", "time_s", "stamp", "sec", "secs", "seconds", "__time")
-"""Names of a time column in s, the most trusted first."""
-STEMS: dict[str, tuple[str, ...]] = {
-    "q": ("q", "position", "pos", "joint_position", "joint_pos", "angle", "actual_q"),
-    "dq": ("dq", "qd", "qdot", "velocity", "vel", "joint_velocity", "joint_vel", "speed", "actual_qd"),
-    "ddq": ("ddq", "qdd", "qddot", "acceleration", "acc", "joint_acceleration", "joint_acc"),
-    "tau": ("tau", "τ", "torque", "trq", "effort", "eff", "joint_torque", "joint_effort"),
-    "current": ("i", "current", "cur", "motor_current", "joint_current", "actual_current"),
-}
-"""Names of signals; the first is the one dynid writes, the others are tried where it is absent."""
-UNIT_MARK = re.compile(r"\s*(?:\[\s*([^\]\d][^\]]*)\]|\(\s*([^)\d][^)]*)\))\s*$")
-"""A unit after a name, as in ``q1 [deg]``; a number in brackets is an index."""
 MAX_LISTED = 40
 """Columns of a file that an error lists."""
 MAX_UNFIT = 8
@@ -86,8 +75,8 @@ class Layout:
     def times(self, block: Block, first_sample: int) -> Float[Array, " n_samples"]:
         """The times (s) of a block whose first sample is number `first_sample` of the log."""
         if self.rate_hz is None:
-            span = self.spans["t"]
-            return block.values[:, span.start] * self.factors[span.start]
+            span = self.spans["t"]  # one column, or seconds and nanoseconds
+            return block.values[:, span] @ self.factors[span]
         numbers = first_sample + np.arange(len(block.values)) if block.numbers is None else block.numbers
         return numbers / self.rate_hz
 
@@ -137,9 +126,10 @@ def layout(table: Table, joint_names: Sequence[str], columns: ColumnMap) -> Layo
         spans[signal] = slice(len(names), len(names) + len(places))
         names += places
         if signal == "t":
-            factors.append(
-                unit_factor("t", columns.units.t) * _written_factor(table.source, signal, places[0], columns)
-            )
+            factors += [
+                unit_factor("t", columns.units.t) * _written_factor(table.source, signal, places[0], columns),
+                *[1e-9] * (len(places) - 1),
+            ]
         elif signal in WRENCH_SIGNALS:
             factors += [float(columns.wrench_sign)] * len(places)
         else:
@@ -158,12 +148,12 @@ def layout(table: Table, joint_names: Sequence[str], columns: ColumnMap) -> Layo
 
 def _written_factor(source: str, signal: str, name: str, columns: ColumnMap) -> float:
     """The factor of a unit that stands in the name of a column; a map that says units knows better."""
-    found = UNIT_MARK.search(name)
+    unit = unit_of(name)
     said: object = getattr(columns.units, signal)
-    if found is None or (said != "s" if signal == "t" else bool(said)):
+    if unit is None or (said != "s" if signal == "t" else bool(said)):
         return 1.0
     try:
-        return unit_factor(signal, (found[1] or found[2]).strip())
+        return unit_factor(signal, unit)
     except ValueError as error:
         raise RecordingError(f"{source}: column {name!r}: {error}; say the unit in a column map (--columns)") from error
 
@@ -178,7 +168,7 @@ class _Search:
         self.names = set(table.names)
         self.folded: dict[str, list[str]] = {}
         for name in table.names:
-            for spelling in dict.fromkeys((name.casefold(), _bare(name))):
+            for spelling in dict.fromkeys((name.casefold(), bare(name))):
                 self.folded.setdefault(spelling, []).append(name)
         # Columns numbered from 0 to n − 1 can only be meant one way.
         from_zero = any(self.numbered(STEMS["q"], rank) == list(range(len(joint_names))) for rank in (0, 1))
@@ -189,16 +179,18 @@ class _Search:
         self.wanted: list[str] = []
 
     def time(self) -> list[str]:
-        """The time column, or none where the map gives a rate."""
+        """The time column (of a ROS stamp both), or none where the map gives a rate."""
         if self.columns.rate_hz is not None:
             return []
         mapped = self.columns.columns.t
         if mapped is not None:
             return [self.mapped_column("t", (mapped,))]
-        for name in TIME_NAMES:
-            found = [name] if name in self.names else self.folded.get(name, [])
+        parts = stamp_parts(self.table.names)
+        for name in (*TIME_NAMES, None):
+            found = list(parts) if name is None else [name] if name in self.names else self.folded.get(name, [])
             if found:
-                return [self.only("the time", found)]
+                place = self.only("the time", found)
+                return [place, parts[place]] if place in parts else [place]
         self.missing.append("t (time in s; for a log without time give rate_hz in a column map)")
         self.wanted += TIME_NAMES[:2]
         return []
@@ -326,6 +318,18 @@ class _Search:
         """The robot's joints in words."""
         return f"the robot has {_plural('joint', self.joint_names)} {', '.join(self.joint_names)}"
 
+    def example(self) -> str:
+        """What a column map may say: a column for the time, and those that are numbered as the joints are."""
+        lines: list[str] = []
+        if any(missed.startswith("t (") for missed in self.missing):
+            plain = [name for name in self.table.names if name and not re.search(r"\d", name)]
+            lines += [f'columns.t = "{name}"' for name in plain[:1]]
+        if any(missed.startswith(STEMS["q"][0]) for missed in self.missing):
+            patterns = numbered_patterns(self.table.names, len(self.joint_names))
+            others = f" (or {', '.join(patterns[1:])})" if len(patterns) > 1 else ""
+            lines += [f'columns.q = "{pattern}"{others}' for pattern in patterns[:1]]
+        return f", as in {', '.join(lines)}" if lines else ""
+
     def complain(self) -> None:
         """Raise one error for all that is missing."""
         if not self.missing:
@@ -338,14 +342,8 @@ class _Search:
         unfit = "".join(f"; {name} {reason}" for name, reason in list(self.table.unfit.items())[:MAX_UNFIT])
         raise RecordingError(
             f"{self.table.source}: no column {', '.join(self.missing)}; {self.robot()}; the file has {listing}"
-            f"{hint}{unfit}; rename them or give a column map (--columns map.toml)"
+            f"{hint}{unfit}; rename them or give a column map (--columns map.toml){self.example()}"
         )
-
-
-def _bare(name: str) -> str:
-    """A name without unit, spaces and the topic it came from: ``/joint_states/elbow/position [rad]``, ``q 1``."""
-    plain = re.sub(r"\s+", "_", UNIT_MARK.sub("", name).strip()).casefold()
-    return re.sub(r"^/[^/]+/", "", plain)
 
 
 def regrouped(pieces: Iterable[Float[Array, "_ n_columns"]], n_samples: int) -> Iterator[Block]:

@@ -13,9 +13,10 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import RecordingError
-from dynid.recording.columns import TIME_NAMES, Block, Table
+from dynid.recording.columns import Block, Table
 from dynid.recording.mapping import ColumnMap
 from dynid.recording.matlab import loadable_variables
+from dynid.recording.spelling import TIME_NAMES
 
 if TYPE_CHECKING:
     import h5py

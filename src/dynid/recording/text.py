@@ -17,9 +17,10 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.disk import whole_file
 from dynid.errors import RecordingError
-from dynid.recording.columns import STEMS, Block, Table, regrouped
+from dynid.recording.columns import Block, Table, regrouped
 from dynid.recording.mapping import ColumnMap
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, Recording
+from dynid.recording.spelling import STEMS
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
