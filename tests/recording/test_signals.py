@@ -126,7 +126,7 @@ def test_choices_are_reported():
     ("change", "message"),
     [
         ({"n": 10}, "only 10 samples; identification needs at least 50"),
-        ({"tau": None}, "no torque columns"),
+        ({"tau": None}, r"no torque columns; .* as in columns\.tau = \"moment_\{n\}\""),
         ({"n": 400, "cutoff": 1.0}, "no stretch without a gap is longer"),
         ({"cutoff": 400.0}, "a low-pass at 400 Hz does not fit samples at 500 Hz"),
     ],

@@ -121,6 +121,17 @@ def test_every_part_of_the_report_is_there():
     ]
 
 
+def test_a_slide_is_driven_by_a_force_and_a_turning_joint_by_a_torque():
+    titles = {
+        figure.layout["yaxis"]["title"]["text"]
+        for section in case().report().sections
+        for figure in section.figures
+        if isinstance(figure.layout.get("yaxis"), dict) and "title" in figure.layout["yaxis"]
+    }
+    assert {"torque / N·m", "force / N"} <= titles
+    assert "torque / N" not in titles
+
+
 def test_the_parts_of_the_torque_add_up_to_the_prediction():
     sections = {section.title: section for section in case().report().sections}
     predicted = [unpacked(f.data[1]["y"]) for f in sections["Torque it was fitted to"].figures]

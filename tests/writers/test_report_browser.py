@@ -98,6 +98,9 @@ def test_the_page_fits_and_reads_on_telephone_and_wide_screen_light_and_dark(pag
         f".filter(function (right) {{ return right > {width}; }}).length"
     )
     assert outside == 0
+    if width == 1600:
+        joints = "document.evaluate(\"//caption[.='What each joint did']\", document, null, 9).singleNodeValue"
+        assert page.run(f"(e => e.scrollWidth - e.clientWidth)({joints}.closest('.scroll'))") <= 1
     assert page.run(LOW_CONTRAST) == []
 
 

@@ -158,7 +158,8 @@ class Plan:
         tau = recording.tau
         if tau is None:
             raise RecordingError(
-                f"{recording.source}: no torque columns; log tau1…tau{recording.n_dof}, or currents with --gains"
+                f"{recording.source}: no torque columns; log tau1…tau{recording.n_dof} or currents with --gains, or "
+                'say in a column map (--columns) what the log calls them, as in columns.tau = "moment_{n}"'
             )
         segments = []
         for start, stop in _stretches(recording.t, self.gap):

@@ -67,7 +67,8 @@ def _model_findings(robot: Robot, log: Recording, blocking: Sequence[str], frict
                 cause="nothing to compare the equations of the arm with: checks of the torque are left out",
                 fix="give drive gains, --gains K1,K2,… in N·m/A"
                 if currents
-                else "log tau1…taun, or i1…in with --gains",
+                else "log tau1…taun or i1…in with --gains, or say what the log calls them: "
+                'columns.tau = "moment_{n}" in the column map (--columns map.toml)',
             ),
         )
     if blocking:

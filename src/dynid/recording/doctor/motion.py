@@ -109,7 +109,7 @@ def _too_little(view: View) -> Iterator[Finding]:
         yield Finding(
             code="short",
             severity=Severity.ERROR if used_up else Severity.WARNING,
-            evidence=f"{log.n_samples} samples, {log.duration:.3g} s, {cycles:.2g} periods of the fastest motion "
+            evidence=f"{log.n_samples} samples, {log.duration:.3g} s, {cycles:.2f} periods of the fastest motion "
             f"(at least {FEWEST_CYCLES:g} are needed); the low-pass uses up {min(margin, 1e9):.3g} s",
             cause="the log was cut off, or the motion is too short",
             fix="log for longer: ten periods of the motion, or 10 s, are a good start",

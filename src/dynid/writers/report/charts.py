@@ -11,7 +11,7 @@ from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.recording.signals import Samples
 from dynid.validation.validate import Contributions, Validation
-from dynid.writers.report.drawing import MAX_POINTS, Trace, curve, line, packed, panel, shown
+from dynid.writers.report.drawing import MAX_POINTS, Trace, curve, effort_axis, line, packed, panel, shown
 from dynid.writers.report.page import Figure
 
 __all__ = [
@@ -61,7 +61,7 @@ def torque_figures(
         ]
         layout: dict[str, object] = {
             "xaxis": {"title": {"text": "time / s"}, "anchor": "y2"},
-            "yaxis": {"title": {"text": f"torque / {unit}"}, "domain": [0.36, 1.0]},
+            "yaxis": {"title": {"text": effort_axis(unit)}, "domain": [0.36, 1.0]},
             "yaxis2": {"title": {"text": f"diff. / {unit}"}, "domain": [0.0, 0.28], "nticks": 4},
             "hovermode": "x unified",
         }
@@ -123,7 +123,7 @@ def parts_figures(
             {**line(label, colour, dash=dash), **curve(t, values[:, j], n_points)}
             for (label, colour, dash), values in zip(EFFECTS, _effects(parts), strict=True)
         ]
-        figures.append(panel(traces, "time / s", f"torque / {unit}", title=name, height=280, link=link))
+        figures.append(panel(traces, "time / s", effort_axis(unit), title=name, height=280, link=link))
     return tuple(figures)
 
 
@@ -312,4 +312,4 @@ def raw_figure(samples: Samples, units: Sequence[str]) -> Figure | None:
     ]
     name = samples.joint_names[j]
     caption = f"The joint that lost most to the low-pass: {name}, {100.0 * share[j]:.1f} % of its spread."
-    return panel(traces, "time / s", f"torque / {units[j]}", title="Torque over time", caption=caption, height=330)
+    return panel(traces, "time / s", effort_axis(units[j]), title="Torque over time", caption=caption, height=330)

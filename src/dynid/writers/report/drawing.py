@@ -10,7 +10,18 @@ import numpy as np
 from dynid.arrays import Array, Float, Int
 from dynid.writers.report.page import Figure
 
-__all__ = ["MAX_POINTS", "Trace", "curve", "kept", "line", "packed", "panel", "shown", "thinned"]
+__all__ = [
+    "MAX_POINTS",
+    "Trace",
+    "curve",
+    "effort_axis",
+    "kept",
+    "line",
+    "packed",
+    "panel",
+    "shown",
+    "thinned",
+]
 
 Trace = dict[str, object]
 MAX_POINTS = 2000
@@ -97,3 +108,8 @@ def panel(
         "hovermode": "x unified",
     }
     return Figure(tuple(traces), layout, caption, height, title, wide=False, link=link)
+
+
+def effort_axis(unit: str) -> str:
+    """The label of an axis of what drives a joint, in `unit`: the torque of one that turns, the force of a slide."""
+    return f"{'force' if unit == 'N' else 'torque'} / {unit}"

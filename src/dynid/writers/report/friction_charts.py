@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.dynamics.regressor import TorqueModel
 from dynid.regression.friction_fit import friction_curve
-from dynid.writers.report.drawing import Trace, line, packed, shown, thinned
+from dynid.writers.report.drawing import Trace, effort_axis, line, packed, shown, thinned
 from dynid.writers.report.page import Figure
 
 __all__ = ["friction_figures"]
@@ -65,7 +65,7 @@ def friction_figures(
         ]
         layout: dict[str, object] = {
             "xaxis": {"title": {"text": f"velocity / {'rad/s' if turns else 'm/s'}"}},
-            "yaxis": {"title": {"text": f"torque / {'N·m' if turns else 'N'}"}},
+            "yaxis": {"title": {"text": effort_axis("N·m" if turns else "N")}},
             "legend": {"itemsizing": "constant"},
         }
         figures.append(Figure((cloud, *curves), layout, "", 270, joint.name, wide=False))
