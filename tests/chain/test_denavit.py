@@ -51,7 +51,7 @@ def test_only_a_prismatic_joint_may_leave_out_d(tmp_path):
     path.write_text(TABLE.replace("d = 0.0\n", ""))
     np.testing.assert_array_equal(load_robot(path).joints[1].T_parent_joint[:3, 3], [0.1, 0.0, 0.0])
     path.write_text(TABLE.replace("d = 0.333\n", ""))
-    with pytest.raises(RobotFileError, match="joint 'shoulder', d: field required"):
+    with pytest.raises(RobotFileError, match="joint 'shoulder', d: is missing"):
         load_robot(path)
 
 

@@ -122,12 +122,8 @@ def test_every_part_of_the_report_is_there():
 
 
 def test_a_slide_is_driven_by_a_force_and_a_turning_joint_by_a_torque():
-    titles = {
-        figure.layout["yaxis"]["title"]["text"]
-        for section in case().report().sections
-        for figure in section.figures
-        if isinstance(figure.layout.get("yaxis"), dict) and "title" in figure.layout["yaxis"]
-    }
+    axes = [figure.layout.get("yaxis") for section in case().report().sections for figure in section.figures]
+    titles = {axis["title"]["text"] for axis in axes if isinstance(axis, dict) and "title" in axis}
     assert {"torque / N·m", "force / N"} <= titles
     assert "torque / N" not in titles
 
