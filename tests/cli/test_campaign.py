@@ -244,6 +244,35 @@ def test_two_campaigns_do_not_share_a_folder(folder, tmp_path, capsys):
     assert "another campaign is running there" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["folder", "file", "link", "own notes"])
+def test_a_campaign_deletes_nothing_that_no_campaign_wrote(folder, tmp_path, capsys, kind):
+    (tmp_path / "missing.toml").write_text('[[run]]\nname = "arm"\nrobot = "planar2r"\nlogs = "none.csv"\n')
+    place, precious = tmp_path / "arm", tmp_path / "arm" / "precious.csv"
+    if kind == "own notes":
+        assert main(["identify", str(tmp_path / "missing.toml"), "--out", str(tmp_path)]) == 1
+    if kind == "file":
+        precious = place
+    elif kind == "link":
+        (tmp_path / "elsewhere").mkdir()
+        place.symlink_to(tmp_path / "elsewhere")
+    else:
+        place.mkdir(exist_ok=True)
+    precious.write_text("precious")
+    assert main(["identify", str(tmp_path / "missing.toml"), "--out", str(tmp_path)]) == 2
+    said = "holds precious.csv, which no campaign wrote" if kind == "own notes" else "no result of a campaign"
+    assert said in capsys.readouterr().err
+    assert precious.read_text() == "precious"
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(folder, tmp_path, capsys):
+    (tmp_path / "precious.txt").write_text("precious")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "campaign.lock").symlink_to(tmp_path / "precious.txt")
+    assert main(["identify", str(folder / "arms.toml"), "--out", str(tmp_path / "out")]) == 2
+    assert "campaign.lock: cannot be written" in capsys.readouterr().err
+    assert (tmp_path / "precious.txt").read_text() == "precious"
+
+
 RUN = '[[run]]\nname = "a"\nrobot = "planar2r"\nlogs = "x.csv"\n'
 
 
@@ -253,6 +282,8 @@ RUN = '[[run]]\nname = "a"\nrobot = "planar2r"\nlogs = "x.csv"\n'
         ("[defaults]\n", "no runs"),
         ("run = 3\n", "run: expected tables"),
         ("run = [\n", "not valid TOML"),
+        ("run = " + "[" * 20_000, "not valid TOML"),
+        (f"{RUN}seed = {'9' * 5000}\n", "not valid TOML"),
         ('[[run]]\nname = "a"\nrobot = "panda"\n', r"run 1 \(a\): logs: Field required"),
         ('[[run]]\nrobot = "panda"\nlogs = "x.csv"\n', "run 1: name: Field required"),
         (RUN + "estimatr = 3\n", r"run 1 \(a\): estimatr: no such key; known: .*estimator"),
@@ -280,6 +311,7 @@ def test_a_wrong_manifest_is_told_by_file_run_and_key(text, message, tmp_path):
         ("name,robot,logs\na,b\n", "line 2: more or fewer cells"),
         ("name,robot,logs,seed\na,planar2r,x.csv,many\n", r"run 1 \(a\): seed"),
         ('name,robot\n"a', "not valid CSV"),
+        ("name,robot,logs,robot\na,planar2r,x.csv,panda\n", "robot: two columns have this name"),
     ],
 )
 def test_a_wrong_table_is_told_by_line_or_key(text, message, tmp_path):
