@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from dynid.cli.campaign import Task, _work, key_of
 from dynid.cli.identify_job import IdentifyJob
 from dynid.cli.manifest import is_manifest, read_manifest
 from dynid.cli.workers import Workers
-from dynid.errors import ConfigError
+from dynid.errors import ConfigError, RegressionError
 from dynid.recording import write_csv
 from dynid.writers import CampaignRow, campaign_page
 from tests.regression.logs import truth
@@ -282,8 +283,8 @@ RUN = '[[run]]\nname = "a"\nrobot = "planar2r"\nlogs = "x.csv"\n'
         ("[defaults]\n", "no runs"),
         ("run = 3\n", "run: expected tables"),
         ("run = [\n", "not valid TOML"),
-        ("run = " + "[" * 20_000, "not valid TOML"),
-        (f"{RUN}seed = {'9' * 5000}\n", "not valid TOML"),
+        pytest.param("run = " + "[" * 20_000, "not valid TOML", id="endless brackets"),
+        pytest.param(f"{RUN}seed = {'9' * 5000}\n", "not valid TOML", id="an endless number"),
         ('[[run]]\nname = "a"\nrobot = "panda"\n', r"run 1 \(a\): logs: Field required"),
         ('[[run]]\nrobot = "panda"\nlogs = "x.csv"\n', "run 1: name: Field required"),
         (RUN + "estimatr = 3\n", r"run 1 \(a\): estimatr: no such key; known: .*estimator"),
@@ -366,6 +367,18 @@ def test_the_page_escapes_what_others_wrote():
 def test_workers_are_a_number_or_an_address(text, message):
     with pytest.raises(ConfigError, match=message):
         Workers.of(text)
+
+
+def test_work_that_died_with_its_worker_is_told(monkeypatch, capsys):
+    with pytest.raises(RegressionError, match="a worker ended before its work did"), Workers(2).active():
+        raise BrokenExecutor
+    monkeypatch.setattr("dynid.cli.info.base_parameters", lambda *_: exhausted())
+    assert main(["info", "planar2r"]) == 2
+    assert "not enough memory" in capsys.readouterr().err
+
+
+def exhausted() -> None:
+    raise MemoryError
 
 
 def test_a_missing_dask_or_scheduler_is_told_with_what_to_do(monkeypatch):

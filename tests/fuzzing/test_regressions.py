@@ -7,6 +7,7 @@ import pytest
 import scipy.io
 
 from dynid.chain import load_robot
+from dynid.disk import read_toml
 from dynid.errors import ModelFileError, RecordingError, RobotFileError, TrackingError
 from dynid.recording import read_column_map, read_recording
 from dynid.tracking import core
@@ -22,6 +23,20 @@ def test_toml_that_python_cannot_hold_is_not_valid_toml(tmp_path, value, read, e
     (tmp_path / "a.toml").write_text(f"x = {value}\n")
     with pytest.raises(error, match=r"a\.toml: not valid TOML"):
         read(tmp_path / "a.toml")
+
+
+@pytest.mark.parametrize("text", ["KEY = 1", "[KEY]", "[[KEY]]", "a = {KEY = 1}", "a = [\n1.5, {KEY = 1}]"])
+@pytest.mark.parametrize("part", ["a", "'a b'", ' "a" '])
+def test_a_key_of_endless_parts_is_not_valid_toml(tmp_path, text, part):
+    (tmp_path / "a.toml").write_text(text.replace("KEY", ".".join([part] * 100_000)))
+    with pytest.raises(RobotFileError, match=r"a\.toml: not valid TOML: a key of more than 64 parts"):
+        load_robot(tmp_path / "a.toml")
+
+
+def test_many_numbers_and_dots_in_toml_are_no_key(tmp_path):
+    words = "a.b.c " * 100 + "../" * 100 + "." * 100
+    (tmp_path / "a.toml").write_text(f"x = [{'0.1, ' * 1000}]\ny = '{words}'\n# {words}\n")
+    assert len(read_toml(tmp_path / "a.toml", RobotFileError)["x"]) == 1000
 
 
 @pytest.mark.parametrize(

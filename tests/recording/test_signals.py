@@ -145,3 +145,19 @@ def test_logs_that_cannot_be_used_say_why(change, message):
     )
     with pytest.raises(RecordingError, match=message):
         Conditioning(cutoff_hz=change.get("cutoff")).plan(cut).apply(cut)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-20])
+def test_time_in_no_unit_is_refused(unit):
+    recording, _ = wave()
+    wrong = Recording(("a", "b"), recording.t * unit, recording.q, tau=recording.tau, source="x.csv")
+    with pytest.raises(RecordingError, match=r"x\.csv: samples at .* Hz.*another unit or in bursts"):
+        Conditioning().plan(wrong)
+
+
+def test_time_stamps_in_bursts_are_refused_before_a_grid_of_their_steps_fills_the_memory():
+    recording, _ = wave()
+    k = np.arange(recording.n_samples)
+    burst = Recording(("a", "b"), 0.006 * (k // 3) + 1e-9 * (k % 3), recording.q, tau=recording.tau, source="x.csv")
+    with pytest.raises(RecordingError, match=r"5000 were logged.*in bursts.*rate_hz = 500\.\d in a column map"):
+        Conditioning().plan(burst)

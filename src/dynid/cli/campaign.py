@@ -109,7 +109,7 @@ def _refuse_others(place: Path) -> None:
         return
     names = sorted(path.name for path in place.iterdir()) if place.is_dir() and not place.is_symlink() else None
     if names is None or (names and _status(place) is None):
-        raise OutputError(f"{place}: is there already, and no result of a campaign; rename the run or give another --out")
+        raise OutputError(f"{place}: is no result of a campaign; rename the run or give another --out")
     strange = [name for name in names if name not in (STATUS_FILE, *_FILES.values())]
     if strange:
         raise OutputError(f"{place}: would be replaced, but holds {strange[0]}, which no campaign wrote; move it away")
