@@ -45,7 +45,8 @@ def write_whole(path: Path, content: bytes | str) -> None:
         OutputError: naming the file and what the system said.
     """
     with whole_file(path) as file:
-        file.write(content.encode() if isinstance(content, str) else content)
+        # A name of a file that is not UTF-8 becomes \udcxx, which JSON reads back as that very name.
+        file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
@@ -157,8 +158,8 @@ def claimed(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}; choose another place") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
+        raise _refusal(folder, error) from error
     try:
         _lock(folder, handle)
         yield

@@ -129,6 +129,10 @@ def test_choices_are_reported():
         ({"tau": None}, "no torque columns"),
         ({"n": 400, "cutoff": 1.0}, "no stretch without a gap is longer"),
         ({"cutoff": 400.0}, "a low-pass at 400 Hz does not fit samples at 500 Hz"),
+        ({"cutoff": np.nan}, "a low-pass at nan Hz does not fit samples at 500 Hz"),
+        ({"delay": np.inf}, "a delay of inf s is too long for 9.998 s of log"),
+        ({"delay": np.nan}, "a delay of nan s is too long"),
+        ({"delay": -1.1}, "a delay of -1.1 s is too long"),
     ],
 )
 def test_logs_that_cannot_be_used_say_why(change, message):
@@ -144,7 +148,7 @@ def test_logs_that_cannot_be_used_say_why(change, message):
         source="x.csv",
     )
     with pytest.raises(RecordingError, match=message):
-        Conditioning(cutoff_hz=change.get("cutoff")).plan(cut).apply(cut)
+        Conditioning(cutoff_hz=change.get("cutoff"), delay=change.get("delay", 0.0)).plan(cut).apply(cut)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-20])

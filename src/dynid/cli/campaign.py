@@ -91,8 +91,9 @@ def _locked(out: Path) -> Iterator[Path]:
         out.mkdir(parents=True, exist_ok=True)
         # Nothing is written into the lock, and a link in its place is not followed.
         file = os.fdopen(os.open(out / "campaign.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "rb")
-    except OSError as error:
-        raise OutputError(f"{error.filename or out}: cannot be written: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
+        place, reason = getattr(error, "filename", None) or out, getattr(error, "strerror", None) or error
+        raise OutputError(f"{place}: cannot be written: {reason}; choose another place") from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

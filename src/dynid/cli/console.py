@@ -97,7 +97,9 @@ def emit_json(content: Mapping[str, object]) -> None:
 
 def json_text(content: Mapping[str, object]) -> str:
     """One JSON object on one line; what is not finite becomes null."""
-    return json.dumps(plain(content), ensure_ascii=False) + "\n"
+    text = json.dumps(plain(content), ensure_ascii=False) + "\n"
+    # A name of a file that is not UTF-8 is written as JSON writes what Unicode has no place for.
+    return text.encode(errors="backslashreplace").decode()
 
 
 def plain(value: object) -> object:
