@@ -203,6 +203,16 @@ def test_a_killed_campaign_goes_on_where_it_was(plain, folder, tmp_path, capsys)
     assert contents(out) == contents(plain)
 
 
+def test_an_interrupted_campaign_leaves_nothing_half_done(folder, tmp_path, monkeypatch, capsys):
+    def interrupted(job, out, step):
+        (out / "model.json").write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dynid.cli.campaign.identified", interrupted)
+    assert main(["identify", str(folder / "arms.toml"), "--out", str(tmp_path)]) == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["campaign.lock"]
+
+
 def test_only_what_changed_is_done_again(folder, tmp_path, capsys):
     for name in ("planar.csv", "planar2.csv"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())

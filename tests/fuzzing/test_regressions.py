@@ -68,6 +68,13 @@ def test_an_axis_of_any_length_is_a_direction(tmp_path):
     np.testing.assert_allclose(axis, np.array([0.0, 1.0, 2.0]) / np.sqrt(5.0))
 
 
+@pytest.mark.parametrize("name", ["log.mcap", "log.bag"])
+def test_a_bag_that_ends_after_its_first_bytes_is_damaged(tmp_path, name):
+    (tmp_path / name).write_bytes(b"\x89MCAP0\r\n" if name == "log.mcap" else b"#ROSBAG V2.0\n")
+    with pytest.raises(RecordingError, match=rf"{name}: not a readable ROS bag"):
+        read_recording(tmp_path / name, ["hinge"])
+
+
 def test_an_encoder_of_endless_counts_does_not_make_every_position_zero(tmp_path):
     (tmp_path / "map.toml").write_text(MAPPING.replace("counts:4096", f"counts:{'9' * 400}"))
     with pytest.raises(RecordingError, match=r"map\.toml: units\.q: .*no unit"):

@@ -134,7 +134,7 @@ def _work(tasks: list[Task], workers: Workers, heard: Callable[[str], None]) -> 
         try:
             for name in results:
                 heard(name)
-        except _deaths():
+        except workers.deaths:
             return False
         return True
 
@@ -158,22 +158,19 @@ def _work(tasks: list[Task], workers: Workers, heard: Callable[[str], None]) -> 
                 heard(task.name)
 
 
-def _deaths() -> tuple[type[BaseException], ...]:
-    """What joblib raises when a worker dies."""
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    try:
-        from distributed.scheduler import KilledWorker
-    except ImportError:
-        return (TerminatedWorkerError,)
-    return TerminatedWorkerError, KilledWorker
-
-
 def run_task(task: Task) -> str:
     """Do one run and put its folder in place, whole; its name. Failures are told in the folder, not raised."""
+    partial = task.folder / f".{task.name}.{PARTIAL}-{secrets.token_hex(4)}"
+    try:
+        return _run_in(partial, task)
+    finally:
+        # Still there after Ctrl-C only, or a fault of dynid itself.
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _run_in(partial: Path, task: Task) -> str:
     from joblib import parallel_config
 
-    partial = task.folder / f".{task.name}.{PARTIAL}-{secrets.token_hex(4)}"
     limit = nullcontext() if task.threads is None else with_threads(task.threads)
     with kept_warnings() as warnings, parallel_config(backend="sequential"), limit:
         try:

@@ -64,6 +64,15 @@ class Workers:
             return 1
         return None if self.count == 1 else 1 if self.count < 0 else max(1, n_threads() // self.count)
 
+    @property
+    def deaths(self) -> type[Exception]:
+        """What joblib raises when a worker dies."""
+        if not self.address:
+            return BrokenExecutor
+        from distributed.scheduler import KilledWorker
+
+        return KilledWorker
+
     @contextmanager
     def active(self) -> Iterator[None]:
         """Inside the block joblib hands its work to these workers.
@@ -75,12 +84,11 @@ class Workers:
         from joblib import parallel_config
 
         if not self.address:
-            with parallel_config(backend="loky", n_jobs=self.count), _deaths_told(BrokenExecutor):
+            with parallel_config(backend="loky", n_jobs=self.count), _deaths_told(self.deaths):
                 yield
             return
         try:
             from distributed import Client
-            from distributed.scheduler import KilledWorker
         except ImportError as error:
             raise ConfigError(
                 f"--workers {self.address}: dask is not installed; pip install 'dynid[cluster]', or give a number of "
@@ -93,7 +101,7 @@ class Workers:
             raise ConfigError(
                 f"--workers {self.address}: no dask scheduler answers there ({error}); start one with: dask scheduler"
             ) from error
-        with client, parallel_config(backend="dask", n_jobs=-1, client=client), _deaths_told(KilledWorker):
+        with client, parallel_config(backend="dask", n_jobs=-1, client=client), _deaths_told(self.deaths):
             yield
 
 

@@ -44,7 +44,7 @@ def _bag_errors() -> tuple[type[Exception], ...]:
         import apsw
 
         found.append(apsw.Error)
-    return *found, AttributeError, LookupError, ArithmeticError, ValueError
+    return *found, AttributeError, LookupError, ArithmeticError, TypeError, ValueError
 
 
 def _arrow_errors() -> tuple[type[Exception], ...]:
