@@ -179,6 +179,7 @@ def _run_in(partial: Path, task: Task) -> str:
             code = verdict(outcome, task.job.force)
         except FAILURES as error:
             told = str(error) if isinstance(error, DynidError | OSError) else f"{type(error).__name__}: {error}"
+            told = told.replace(str(partial), str(task.folder / task.name))
             shutil.rmtree(partial, ignore_errors=True)
             _finish(task, {"status": "failed", "reason": told, "warnings": warnings})
             return task.name
