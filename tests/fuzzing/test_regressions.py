@@ -36,7 +36,7 @@ def test_a_key_of_endless_parts_is_not_valid_toml(tmp_path, text, part):
 def test_many_numbers_and_dots_in_toml_are_no_key(tmp_path):
     words = "a.b.c " * 100 + "../" * 100 + "." * 100
     (tmp_path / "a.toml").write_text(f"x = [{'0.1, ' * 1000}]\ny = '{words}'\n# {words}\n")
-    assert len(read_toml(tmp_path / "a.toml", RobotFileError)["x"]) == 1000
+    assert read_toml(tmp_path / "a.toml", RobotFileError)["x"] == [0.1] * 1000
 
 
 @pytest.mark.parametrize(
