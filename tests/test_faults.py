@@ -27,6 +27,7 @@ from dynid.cli import main
 from dynid.disk import at_once, claimed, whole_file, write_whole
 from dynid.errors import OutputError
 from dynid.tracking.stream import udp_samples
+from dynid.writers import load_model
 from tests.commands import FILES, WRITING, arguments, denavit, saved
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -113,6 +114,34 @@ def test_a_block_that_fails_leaves_no_file(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         write()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_whose_name_is_not_utf_8_is_named_in_the_results(tmp_path, capsys):
+    given = arguments("identify", tmp_path)
+    named = tmp_path / os.fsdecode(b"l\xffg.csv")
+    shutil.move(given[2], named)
+    given[2] = str(named)
+    assert main([*given, "--out", str(tmp_path / "out"), "--json"]) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["train"]["log"] == str(named)
+    inputs = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["inputs"]
+    assert str(named) in json.dumps(inputs, ensure_ascii=False)
+    assert load_model(tmp_path / "out" / "model.json").estimator == "feasible"
+
+
+@pytest.mark.parametrize("command", ["identify", "campaign"])
+def test_a_folder_that_cannot_be_named_is_said(tmp_path, capsys, command):
+    given = arguments("identify", tmp_path)
+    if command == "campaign":
+        (tmp_path / "m.toml").write_text('[[run]]\nname = "a"\nrobot = "planar2r"\nlogs = "log.csv"\n')
+        given = ["identify", str(tmp_path / "m.toml")]
+    assert main([*given, "--out", "a\0b"]) == 2
+    assert "cannot be written: embedded null byte" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["identify", "retrieve", "excite", "simulate"])
+def test_a_seed_below_zero_is_refused(tmp_path, capsys, command):
+    assert main([*arguments(command, tmp_path), "--out", str(output(command, tmp_path)), "--seed", "-1"]) == 2
+    assert "--seed -1: give a whole number that is not negative" in capsys.readouterr().err
 
 
 # ---- kills and interrupts

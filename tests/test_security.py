@@ -123,6 +123,13 @@ def test_a_mesh_that_is_no_file_is_refused_without_waiting_for_it(tmp_path):
         link_hull(tmp_path / "arm.urdf", "a")
 
 
+@pytest.mark.parametrize(("name", "read"), [("arm.urdf", load_robot), ("arm.xml", load_robot), ("log.csv", None)])
+def test_a_pipe_is_refused_without_waiting_for_what_comes_through_it(tmp_path, name, read):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(DynidError, match=f"{name}: a pipe"):
+        read(tmp_path / name) if read else read_recording(tmp_path / name, ["hinge"])
+
+
 def test_what_is_no_mesh_is_not_quoted(tmp_path):
     (tmp_path / "part.obj").write_text("v the secret word\n")
     with pytest.raises(ParameterError, match=r"part\.obj: is not a valid mesh") as caught:
@@ -326,14 +333,19 @@ def test_names_that_cannot_be_printed_or_are_too_long_are_refused(tmp_path, name
     with pytest.raises(RobotFileError, match=r"arm\.toml: the joint name .* rename it") as caught:
         load_robot(path)
     assert caught.value.args[0].isprintable()
+    path = denavit(tmp_path / "arm.toml", ("a", "b"), name or "\x00")
+    with pytest.raises(RobotFileError, match=r"arm\.toml: the robot name .* rename it"):
+        load_robot(path)
 
 
 def test_escape_sequences_from_files_never_reach_the_terminal(tmp_path, capsys):
     log = tmp_path / "log.csv"
     log.write_text("t,\x1b[2J\x1b]0;owned\x07,q\u202e1,\x9b31m\n0,1,2,3\n", encoding="utf-8")
     assert main(["identify", "planar2r", str(log), "--out", str(tmp_path / "out")]) == 2
-    model = saved(tmp_path / "model.json", robot_name="\x1b[31mred\x1b[0m")
-    assert main(["validate", str(model), str(log_of(tmp_path / "good.csv", model))]) == 0
+    model = saved(tmp_path / "model.json", robot_name="plain")
+    good = str(log_of(tmp_path / "good.csv", model))
+    model.write_text(model.read_text().replace('"plain"', json.dumps("\x1b[31mred\x1b[0m")))
+    assert main(["validate", str(model), good]) == 2
     said = capsys.readouterr()
     for text in (said.out, said.err):
         assert not set("\x1b\x07\x9b\u202e") & set(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -26,6 +27,9 @@ __all__ = ["at_once", "claimed", "read_json", "read_text", "read_toml", "whole_f
 
 MAX_TEXT_BYTES = 64 * 2**20
 """Largest configuration or model file that is read; real ones stay below 10 MB."""
+# A key of many parts takes the parser of Python time and memory that grow with the square of their number.
+_KEY_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"""(?<![\w"'.-]){_KEY_PART}(?:[ \t]*+\.[ \t]*+{_KEY_PART}){{64}}""")
 CLAIM_PATIENCE = 60.0
 """How long one run waits for another that writes into the same folder, s; writing takes about one."""
 _HELD: ContextVar[dict[Path, Path] | None] = ContextVar("held", default=None)
@@ -41,7 +45,8 @@ def write_whole(path: Path, content: bytes | str) -> None:
         OutputError: naming the file and what the system said.
     """
     with whole_file(path) as file:
-        file.write(content.encode() if isinstance(content, str) else content)
+        # A name of a file that is not UTF-8 becomes \udcxx, which JSON reads back as that very name.
+        file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
@@ -153,8 +158,8 @@ def claimed(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}; choose another place") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
+        raise _refusal(folder, error) from error
     try:
         _lock(folder, handle)
         yield
@@ -209,6 +214,8 @@ def read_text(path: Path, error: type[DynidError], what: str = "file") -> str:
 def read_toml(path: Path, error: type[DynidError], what: str = "TOML file") -> dict[str, object]:
     """The content of a TOML file; arguments and errors as for `read_text`."""
     text = read_text(path, error, what)
+    if _LONG_KEY.search(text):
+        raise error(f"{path}: not valid TOML: a key of more than 64 parts")
     try:
         return tomllib.loads(text)
     except RecursionError as problem:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from dynid.cli.campaign import Task, _work, key_of
 from dynid.cli.identify_job import IdentifyJob
 from dynid.cli.manifest import is_manifest, read_manifest
 from dynid.cli.workers import Workers
-from dynid.errors import ConfigError
+from dynid.errors import ConfigError, RegressionError
 from dynid.recording import write_csv
 from dynid.writers import CampaignRow, campaign_page
 from tests.regression.logs import truth
@@ -202,6 +203,16 @@ def test_a_killed_campaign_goes_on_where_it_was(plain, folder, tmp_path, capsys)
     assert contents(out) == contents(plain)
 
 
+def test_an_interrupted_campaign_leaves_nothing_half_done(folder, tmp_path, monkeypatch, capsys):
+    def interrupted(job, out, step):
+        (out / "model.json").write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dynid.cli.campaign.identified", interrupted)
+    assert main(["identify", str(folder / "arms.toml"), "--out", str(tmp_path)]) == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["campaign.lock"]
+
+
 def test_only_what_changed_is_done_again(folder, tmp_path, capsys):
     for name in ("planar.csv", "planar2.csv"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
@@ -244,6 +255,35 @@ def test_two_campaigns_do_not_share_a_folder(folder, tmp_path, capsys):
     assert "another campaign is running there" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["folder", "file", "link", "own notes"])
+def test_a_campaign_deletes_nothing_that_no_campaign_wrote(folder, tmp_path, capsys, kind):
+    (tmp_path / "missing.toml").write_text('[[run]]\nname = "arm"\nrobot = "planar2r"\nlogs = "none.csv"\n')
+    place, precious = tmp_path / "arm", tmp_path / "arm" / "precious.csv"
+    if kind == "own notes":
+        assert main(["identify", str(tmp_path / "missing.toml"), "--out", str(tmp_path)]) == 1
+    if kind == "file":
+        precious = place
+    elif kind == "link":
+        (tmp_path / "elsewhere").mkdir()
+        place.symlink_to(tmp_path / "elsewhere")
+    else:
+        place.mkdir(exist_ok=True)
+    precious.write_text("precious")
+    assert main(["identify", str(tmp_path / "missing.toml"), "--out", str(tmp_path)]) == 2
+    said = "holds precious.csv, which no campaign wrote" if kind == "own notes" else "no result of a campaign"
+    assert said in capsys.readouterr().err
+    assert precious.read_text() == "precious"
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(folder, tmp_path, capsys):
+    (tmp_path / "precious.txt").write_text("precious")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "campaign.lock").symlink_to(tmp_path / "precious.txt")
+    assert main(["identify", str(folder / "arms.toml"), "--out", str(tmp_path / "out")]) == 2
+    assert "campaign.lock: cannot be written" in capsys.readouterr().err
+    assert (tmp_path / "precious.txt").read_text() == "precious"
+
+
 RUN = '[[run]]\nname = "a"\nrobot = "planar2r"\nlogs = "x.csv"\n'
 
 
@@ -253,6 +293,8 @@ RUN = '[[run]]\nname = "a"\nrobot = "planar2r"\nlogs = "x.csv"\n'
         ("[defaults]\n", "no runs"),
         ("run = 3\n", "run: expected tables"),
         ("run = [\n", "not valid TOML"),
+        pytest.param("run = " + "[" * 20_000, "not valid TOML", id="endless brackets"),
+        pytest.param(f"{RUN}seed = {'9' * 5000}\n", "not valid TOML", id="an endless number"),
         ('[[run]]\nname = "a"\nrobot = "panda"\n', r"run 1 \(a\): logs: Field required"),
         ('[[run]]\nrobot = "panda"\nlogs = "x.csv"\n', "run 1: name: Field required"),
         (RUN + "estimatr = 3\n", r"run 1 \(a\): estimatr: no such key; known: .*estimator"),
@@ -280,6 +322,7 @@ def test_a_wrong_manifest_is_told_by_file_run_and_key(text, message, tmp_path):
         ("name,robot,logs\na,b\n", "line 2: more or fewer cells"),
         ("name,robot,logs,seed\na,planar2r,x.csv,many\n", r"run 1 \(a\): seed"),
         ('name,robot\n"a', "not valid CSV"),
+        ("name,robot,logs,robot\na,planar2r,x.csv,panda\n", "robot: two columns have this name"),
     ],
 )
 def test_a_wrong_table_is_told_by_line_or_key(text, message, tmp_path):
@@ -334,6 +377,18 @@ def test_the_page_escapes_what_others_wrote():
 def test_workers_are_a_number_or_an_address(text, message):
     with pytest.raises(ConfigError, match=message):
         Workers.of(text)
+
+
+def test_work_that_died_with_its_worker_is_told(monkeypatch, capsys):
+    with pytest.raises(RegressionError, match="a worker ended before its work did"), Workers(2).active():
+        raise BrokenExecutor
+    monkeypatch.setattr("dynid.cli.info.base_parameters", lambda *_: exhausted())
+    assert main(["info", "planar2r"]) == 2
+    assert "not enough memory" in capsys.readouterr().err
+
+
+def exhausted() -> None:
+    raise MemoryError
 
 
 def test_a_missing_dask_or_scheduler_is_told_with_what_to_do(monkeypatch):

@@ -19,7 +19,7 @@ from dynid.cli.progress import progress
 with progress("thinking") as step:
     time.sleep(0.6)
     for k in range(30):
-        step("counting: some", k / 30)
+        step("counting: some\\x1b]0;owned\\x07", k / 30)
         time.sleep(0.03)
 from dynid.cli.console import warn
 warn("done")
@@ -63,7 +63,7 @@ def test_a_terminal_shows_share_and_time_left_in_colour():
     text = on_a_terminal(WORK)
     plain = CSI.sub("", text)
     assert "thinking …" in plain
-    assert "counting: some …" in plain
+    assert "counting: some\\x1b]0;owned\\x07 …" in plain
     assert re.search(r"\b[1-9]\d%", plain)
     assert re.search(r"\d:\d\d", plain)
     assert COLOUR.search(text)
@@ -71,7 +71,7 @@ def test_a_terminal_shows_share_and_time_left_in_colour():
 
 def test_no_color_is_honoured():
     text = on_a_terminal(WORK, NO_COLOR="1")
-    assert "counting: some …" in CSI.sub("", text)
+    assert "counting: some\\x1b]0;owned\\x07 …" in CSI.sub("", text)
     assert not COLOUR.search(text)
 
 

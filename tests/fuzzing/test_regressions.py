@@ -7,6 +7,7 @@ import pytest
 import scipy.io
 
 from dynid.chain import load_robot
+from dynid.disk import read_toml
 from dynid.errors import ModelFileError, RecordingError, RobotFileError, TrackingError
 from dynid.recording import read_column_map, read_recording
 from dynid.tracking import core
@@ -22,6 +23,20 @@ def test_toml_that_python_cannot_hold_is_not_valid_toml(tmp_path, value, read, e
     (tmp_path / "a.toml").write_text(f"x = {value}\n")
     with pytest.raises(error, match=r"a\.toml: not valid TOML"):
         read(tmp_path / "a.toml")
+
+
+@pytest.mark.parametrize("text", ["KEY = 1", "[KEY]", "[[KEY]]", "a = {KEY = 1}", "a = [\n1.5, {KEY = 1}]"])
+@pytest.mark.parametrize("part", ["a", "'a b'", ' "a" '])
+def test_a_key_of_endless_parts_is_not_valid_toml(tmp_path, text, part):
+    (tmp_path / "a.toml").write_text(text.replace("KEY", ".".join([part] * 100_000)))
+    with pytest.raises(RobotFileError, match=r"a\.toml: not valid TOML: a key of more than 64 parts"):
+        load_robot(tmp_path / "a.toml")
+
+
+def test_many_numbers_and_dots_in_toml_are_no_key(tmp_path):
+    words = "a.b.c " * 100 + "../" * 100 + "." * 100
+    (tmp_path / "a.toml").write_text(f"x = [{'0.1, ' * 1000}]\ny = '{words}'\n# {words}\n")
+    assert read_toml(tmp_path / "a.toml", RobotFileError)["x"] == [0.1] * 1000
 
 
 @pytest.mark.parametrize(
@@ -51,6 +66,13 @@ def test_an_axis_of_any_length_is_a_direction(tmp_path):
     (tmp_path / "arm.urdf").write_text(URDF.replace('xyz="0 1 2"', 'xyz="0 1e-200 2e-200"'))
     axis = load_robot(tmp_path / "arm.urdf").joints[0].axis
     np.testing.assert_allclose(axis, np.array([0.0, 1.0, 2.0]) / np.sqrt(5.0))
+
+
+@pytest.mark.parametrize("name", ["log.mcap", "log.bag"])
+def test_a_bag_that_ends_after_its_first_bytes_is_damaged(tmp_path, name):
+    (tmp_path / name).write_bytes(b"\x89MCAP0\r\n" if name == "log.mcap" else b"#ROSBAG V2.0\n")
+    with pytest.raises(RecordingError, match=rf"{name}: not a readable ROS bag"):
+        read_recording(tmp_path / name, ["hinge"])
 
 
 def test_an_encoder_of_endless_counts_does_not_make_every_position_zero(tmp_path):

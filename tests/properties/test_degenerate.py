@@ -1,6 +1,7 @@
 """Robots, logs and units at the edge of what makes sense: an answer that is right, or a sentence that says why not."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,6 +102,22 @@ def test_a_log_of_a_few_samples_is_refused_with_a_reason(tmp_path, capsys, n_sam
     assert main(["identify", "planar2r", str(tmp_path / "short.csv"), "--out", str(tmp_path / "out")]) in (1, 2)
     assert "short.csv" in capsys.readouterr().err
     assert not (tmp_path / "out" / "model.json").exists()
+
+
+@pytest.mark.parametrize("torque", [0.0, 5.0])
+@pytest.mark.parametrize("estimator", ["ols", "robust", "feasible"])
+def test_torque_that_never_changes_is_refused_and_where_forced_fitted_without_a_crash(
+    tmp_path, capsys, torque, estimator
+):
+    t = 0.005 * np.arange(2000)
+    q = np.column_stack([np.sin(2.0 * t), np.sin(3.1 * t)])
+    log = str(tmp_path / "log.csv")
+    write_csv(Recording(("joint1", "joint2"), t, q, tau=np.full_like(q, torque)), Path(log))
+    command = ["identify", "planar2r", log, "--estimator", estimator, "--out", str(tmp_path / "out")]
+    if estimator == "ols":
+        assert main(command) == 1
+        assert "the torque of joint2 does not change at all while the arm moves" in capsys.readouterr().err
+    assert main([*command, "--force"]) in (0, 1)
 
 
 def test_identical_samples_are_refused_or_rank_deficient(tmp_path, capsys):

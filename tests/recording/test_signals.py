@@ -129,6 +129,10 @@ def test_choices_are_reported():
         ({"tau": None}, r"no torque columns; .* as in columns\.tau = \"moment_\{n\}\""),
         ({"n": 400, "cutoff": 1.0}, "no stretch without a gap is longer"),
         ({"cutoff": 400.0}, "a low-pass at 400 Hz does not fit samples at 500 Hz"),
+        ({"cutoff": np.nan}, "a low-pass at nan Hz does not fit samples at 500 Hz"),
+        ({"delay": np.inf}, "a delay of inf s is too long for 9.998 s of log"),
+        ({"delay": np.nan}, "a delay of nan s is too long"),
+        ({"delay": -1.1}, "a delay of -1.1 s is too long"),
     ],
 )
 def test_logs_that_cannot_be_used_say_why(change, message):
@@ -144,4 +148,20 @@ def test_logs_that_cannot_be_used_say_why(change, message):
         source="x.csv",
     )
     with pytest.raises(RecordingError, match=message):
-        Conditioning(cutoff_hz=change.get("cutoff")).plan(cut).apply(cut)
+        Conditioning(cutoff_hz=change.get("cutoff"), delay=change.get("delay", 0.0)).plan(cut).apply(cut)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-20])
+def test_time_in_no_unit_is_refused(unit):
+    recording, _ = wave()
+    wrong = Recording(("a", "b"), recording.t * unit, recording.q, tau=recording.tau, source="x.csv")
+    with pytest.raises(RecordingError, match=r"x\.csv: samples at .* Hz.*another unit or in bursts"):
+        Conditioning().plan(wrong)
+
+
+def test_time_stamps_in_bursts_are_refused_before_a_grid_of_their_steps_fills_the_memory():
+    recording, _ = wave()
+    k = np.arange(recording.n_samples)
+    burst = Recording(("a", "b"), 0.006 * (k // 3) + 1e-9 * (k % 3), recording.q, tau=recording.tau, source="x.csv")
+    with pytest.raises(RecordingError, match=r"5000 were logged.*in bursts.*rate_hz = 500\.\d in a column map"):
+        Conditioning().plan(burst)

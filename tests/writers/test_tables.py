@@ -46,7 +46,7 @@ def test_the_json_says_the_same_as_the_csv(rng, tmp_path):
     assert told == [(row["symbol"], float(row["value"])) for row in rows_of(tmp_path / "table.csv")]
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+A1", "-A1", "@sum", "'quoted", 'with,comma "and" quotes'])
+@pytest.mark.parametrize("name", ["=1+1", "+A1", "-A1", "@sum", "＝1", "'quoted", 'with,comma "and" quotes'])
 def test_no_cell_is_a_formula_and_the_name_is_still_there(name, rng, tmp_path):
     model = model_of(renamed(load_robot("planar2r"), name), rng)
     write_table(model, tmp_path / "table.csv", kind="csv")

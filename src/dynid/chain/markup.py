@@ -142,6 +142,8 @@ def read_markup(path: Path) -> Document:
         RobotFileError: naming the file, and the line where there is one.
     """
     try:
+        if path.is_fifo():
+            raise RobotFileError(f"{path}: a pipe, not a robot file; write it into a file first")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:

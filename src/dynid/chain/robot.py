@@ -206,7 +206,10 @@ class Robot:
                     f"{self.source}: list joints branch by branch; {joint.name!r} sits on "
                     f"{self.joints[joint.parent].name!r} but comes after a joint of another branch"
                 )
-        for kind, names in (("joint", self.joint_names), ("link", self.link_names)):
+        self._check_names()
+
+    def _check_names(self) -> None:
+        for kind, names in (("joint", self.joint_names), ("link", self.link_names), ("robot", (self.name or "robot",))):
             for name in names:
                 if not 0 < len(name) <= MAX_NAME or not name.isprintable():
                     raise RobotError(

@@ -74,6 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DynidError as error:
         complain(str(error))
         return 2
+    except MemoryError:
+        complain("not enough memory; give a shorter log or a smaller robot, or close other programs")
+        return 2
     except KeyboardInterrupt:
         complain("interrupted; nothing was left half-written")
         return 130

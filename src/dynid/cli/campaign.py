@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json as json_format
+import os
 import re
 import secrets
 import shutil
@@ -22,7 +23,7 @@ from dynid.cli.manifest import is_manifest, read_manifest
 from dynid.cli.pipeline import hashed
 from dynid.cli.progress import Step, progress
 from dynid.cli.workers import Workers
-from dynid.disk import write_whole
+from dynid.disk import read_json, write_whole
 from dynid.dynamics.threads import with_threads
 from dynid.errors import ConfigError, DynidError, OutputError
 from dynid.writers import CampaignRow, campaign_page
@@ -62,6 +63,9 @@ def campaign(manifest: Path, given: IdentifyJob, out: Path, workers: Workers, *,
             _sweep(folder, run.name)
         tasks = [Task(run.name, run.job, folder, key_of(run.job), workers.threads) for run in runs]
         ready = {task.name for task in tasks if _is_done(task)}
+        for task in tasks:
+            if task.name not in ready:
+                _refuse_others(folder / task.name)
         with progress("") as step:
             _work([task for task in tasks if task.name not in ready], workers, _counter(step, len(tasks), len(ready)))
         for task in tasks:
@@ -85,9 +89,11 @@ def _locked(out: Path) -> Iterator[Path]:
     """The folder of a campaign, with nobody else working in it; the lock dies with its process."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        file = (out / "campaign.lock").open("w")
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be written: {error.strerror or error}") from error
+        # Nothing is written into the lock, and a link in its place is not followed.
+        file = os.fdopen(os.open(out / "campaign.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "rb")
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
+        place, reason = getattr(error, "filename", None) or out, getattr(error, "strerror", None) or error
+        raise OutputError(f"{place}: cannot be written: {reason}; choose another place") from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,6 +102,18 @@ def _locked(out: Path) -> Iterator[Path]:
                 f"{out}: another campaign is running there; wait for it, or give another --out"
             ) from error
         yield out.resolve()
+
+
+def _refuse_others(place: Path) -> None:
+    """Refuse to put a run in the place of what no campaign has written: the old folder is deleted with all it holds."""
+    if not place.is_symlink() and not place.exists():
+        return
+    names = sorted(path.name for path in place.iterdir()) if place.is_dir() and not place.is_symlink() else None
+    if names is None or (names and _status(place) is None):
+        raise OutputError(f"{place}: is no result of a campaign; rename the run or give another --out")
+    strange = [name for name in names if name not in (STATUS_FILE, *_FILES.values())]
+    if strange:
+        raise OutputError(f"{place}: would be replaced, but holds {strange[0]}, which no campaign wrote; move it away")
 
 
 def key_of(job: IdentifyJob) -> str:
@@ -116,7 +134,7 @@ def _work(tasks: list[Task], workers: Workers, heard: Callable[[str], None]) -> 
         try:
             for name in results:
                 heard(name)
-        except _deaths():
+        except workers.deaths:
             return False
         return True
 
@@ -140,22 +158,19 @@ def _work(tasks: list[Task], workers: Workers, heard: Callable[[str], None]) -> 
                 heard(task.name)
 
 
-def _deaths() -> tuple[type[BaseException], ...]:
-    """What joblib raises when a worker dies."""
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    try:
-        from distributed.scheduler import KilledWorker
-    except ImportError:
-        return (TerminatedWorkerError,)
-    return TerminatedWorkerError, KilledWorker
-
-
 def run_task(task: Task) -> str:
     """Do one run and put its folder in place, whole; its name. Failures are told in the folder, not raised."""
+    partial = task.folder / f".{task.name}.{PARTIAL}-{secrets.token_hex(4)}"
+    try:
+        return _run_in(partial, task)
+    finally:
+        # Still there after Ctrl-C only, or a fault of dynid itself.
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _run_in(partial: Path, task: Task) -> str:
     from joblib import parallel_config
 
-    partial = task.folder / f".{task.name}.{PARTIAL}-{secrets.token_hex(4)}"
     limit = nullcontext() if task.threads is None else with_threads(task.threads)
     with kept_warnings() as warnings, parallel_config(backend="sequential"), limit:
         try:
@@ -164,6 +179,7 @@ def run_task(task: Task) -> str:
             code = verdict(outcome, task.job.force)
         except FAILURES as error:
             told = str(error) if isinstance(error, DynidError | OSError) else f"{type(error).__name__}: {error}"
+            told = told.replace(str(partial), str(task.folder / task.name))
             shutil.rmtree(partial, ignore_errors=True)
             _finish(task, {"status": "failed", "reason": told, "warnings": warnings})
             return task.name
@@ -197,8 +213,8 @@ def _finish(task: Task, content: Mapping[str, object], partial: Path | None = No
 def _status(folder: Path) -> dict[str, Any] | None:
     """What a run's folder says of it; None where there is none, or a damaged one."""
     try:
-        content = json_format.loads((folder / STATUS_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = read_json(folder / STATUS_FILE, ConfigError)
+    except ConfigError:
         return None
     return content if isinstance(content, dict) and {"name", "status", "key"} <= set(content) else None
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["complain", "emit_json", "json_text", "kept_warnings", "note", "plain", "say", "table", "warn"]
+__all__ = ["clean", "complain", "emit_json", "json_text", "kept_warnings", "note", "plain", "say", "table", "warn"]
 
 
 WIDE = 1000
@@ -27,19 +27,19 @@ MAX_MESSAGE = 4000
 """Characters of an error that are shown: a damaged file may have names of any length."""
 
 
-def _clean(text: str) -> str:
-    """Text without anything that a terminal would obey: names in files are not commands."""
+def clean(text: str) -> str:
+    """Text without anything that a terminal would obey: names in files, and of files, are not commands."""
     return "".join(f"\\x{ord(c):02x}" if unicodedata.category(c) in OBEYED and c not in "\n\t" else c for c in text)
 
 
 def say(label: str, value: str = "") -> None:
     """One line of the result: a short label and what it is."""
-    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(_clean(f"{label:<11}{value}")))
+    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(clean(f"{label:<11}{value}")))
 
 
 def note(text: str) -> None:
     """A plain line of the result."""
-    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(_clean(text)))
+    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(clean(text)))
 
 
 _kept: ContextVar[list[str] | None] = ContextVar("dynid_warnings", default=None)
@@ -63,7 +63,7 @@ def warn(text: str) -> None:
         kept.append(text)
         return
     Console(highlight=False, soft_wrap=True, file=sys.stderr).print(
-        Text("warning    ", style="yellow") + Text(_clean(text))
+        Text("warning    ", style="yellow") + Text(clean(text))
     )
 
 
@@ -72,9 +72,9 @@ def complain(text: str, hint: str = "") -> None:
     console = Console(highlight=False, soft_wrap=True, file=sys.stderr)
     if len(text) > MAX_MESSAGE:
         text = f"{text[: MAX_MESSAGE // 2]} … {text[-MAX_MESSAGE // 2 :]}"
-    console.print(Text("error      ", style="red") + Text(_clean(text)))
+    console.print(Text("error      ", style="red") + Text(clean(text)))
     if hint:
-        console.print(Text(_clean(f"           {hint}")))
+        console.print(Text(clean(f"           {hint}")))
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Sequence[int] = ()) -> None:
@@ -82,10 +82,10 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Seq
     grid = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
     for k, header in enumerate(headers):
         grid.add_column(
-            Text(_clean(header)), justify="right" if k in numeric else "left", no_wrap=k in numeric, overflow="fold"
+            Text(clean(header)), justify="right" if k in numeric else "left", no_wrap=k in numeric, overflow="fold"
         )
     for row in rows:
-        grid.add_row(*(Text(_clean(cell)) for cell in row))
+        grid.add_row(*(Text(clean(cell)) for cell in row))
     terminal = sys.stdout.isatty()
     Console(highlight=False, file=sys.stdout, width=None if terminal else WIDE).print(grid)
 
@@ -97,7 +97,9 @@ def emit_json(content: Mapping[str, object]) -> None:
 
 def json_text(content: Mapping[str, object]) -> str:
     """One JSON object on one line; what is not finite becomes null."""
-    return json.dumps(plain(content), ensure_ascii=False) + "\n"
+    text = json.dumps(plain(content), ensure_ascii=False) + "\n"
+    # A name of a file that is not UTF-8 is written as JSON writes what Unicode has no place for.
+    return text.encode(errors="backslashreplace").decode()
 
 
 def plain(value: object) -> object:

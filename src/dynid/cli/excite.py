@@ -14,7 +14,7 @@ from dynid.arrays import Array, Float
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.excite_options import Kind, LimitOptions, SearchOptions, ShapeOptions
-from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, free_place, locked_joint
+from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, checked_seed, free_place, locked_joint
 from dynid.cli.progress import Step, progress
 from dynid.disk import at_once
 from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters, friction_models
@@ -100,6 +100,7 @@ def excite(
     """
     out = free_place(out, "traj.csv")
     shape, search, keep = shape or ShapeOptions(), search or SearchOptions(), keep or LimitOptions()
+    checked_seed(search.seed)
     reading = options or RobotOptions()
     loaded = reading.load(robot)
     models = (*((RotorInertia(),) if rotor_inertia else ()), *friction_models(friction))

@@ -17,7 +17,7 @@ from dynid.cli.identify_doctor import LogsRefused, examined_logs, tell_refusal
 from dynid.cli.identify_job import IdentifyJob, Outcome
 from dynid.cli.identify_output import outcome_json, show_outcome, verdict, write_outcome
 from dynid.cli.identify_report import compared, data_notes
-from dynid.cli.options import JsonFlag, RobotName, RobotOptions, free_place
+from dynid.cli.options import JsonFlag, RobotName, RobotOptions, checked_seed, free_place
 from dynid.cli.pipeline import LogOptions, provenance, with_band
 from dynid.cli.progress import Step, progress
 from dynid.cli.searching import searched_friction
@@ -93,7 +93,7 @@ def identify(
         validate_on=validate_on,
         raw=raw,
         force=force,
-        seed=seed,
+        seed=checked_seed(seed),
         bootstrap=bootstrap,
         fit=fit or FitOptions(),
         log=log or LogOptions(),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -18,6 +17,7 @@ from dynid.cli.fit_options import FitOptions
 from dynid.cli.identify_job import IdentifyJob
 from dynid.cli.options import RobotOptions
 from dynid.cli.pipeline import LogOptions
+from dynid.disk import read_text, read_toml
 from dynid.errors import ConfigError
 
 __all__ = ["Run", "is_manifest", "read_manifest"]
@@ -25,8 +25,7 @@ __all__ = ["Run", "is_manifest", "read_manifest"]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """Names of runs: they are folders, on any system, and stand in addresses."""
 TAKEN = ("campaign.json", "campaign.html", "campaign.lock")
-MAX_BYTES = 16 * 2**20
-"""A manifest larger than this, in bytes, is something else."""
+WHAT = "manifest or robot file"
 GROUPS: dict[str, type] = {"fit": FitOptions, "log": LogOptions, "options": RobotOptions}
 PLAIN = {"raw": bool, "force": bool, "seed": int, "bootstrap": int}
 """Options of `identify` that belong to no group."""
@@ -46,7 +45,7 @@ def is_manifest(text: str) -> bool:
     path = Path(text)
     if path.suffix.lower() == ".csv":
         return True
-    return path.suffix.lower() == ".toml" and not {"run", "defaults"}.isdisjoint(_toml(path))
+    return path.suffix.lower() == ".toml" and not {"run", "defaults"}.isdisjoint(read_toml(path, ConfigError, WHAT))
 
 
 def read_manifest(path: Path, given: IdentifyJob) -> tuple[Run, ...]:
@@ -73,27 +72,8 @@ def read_manifest(path: Path, given: IdentifyJob) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-def _toml(path: Path) -> dict[str, Any]:
-    text = _text(path)
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from error
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"{path}: {path.stat().st_size} bytes are too many for a manifest; is it a log?")
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path}: no such manifest or robot file") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
-
-
 def _tables(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
-    content = _toml(path)
+    content = read_toml(path, ConfigError, WHAT)
     unknown = set(content) - {"run", "defaults"}
     if unknown:
         raise ConfigError(f"{path}: {sorted(unknown)[0]}: unknown table; a manifest has [defaults] and [[run]]")
@@ -107,7 +87,7 @@ def _tables(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
 
 def _csv(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
     """Rows of a CSV manifest; several logs in one cell are separated by semicolons, empty cells are left out."""
-    reader = csv.DictReader(io.StringIO(_text(path)), strict=True)
+    reader = csv.DictReader(io.StringIO(read_text(path, ConfigError, WHAT)), strict=True)
     lists = {"logs", "validate", "total-mass", "total_mass", "gravity", "mount", "lock"}
     entries: list[Mapping[str, Any]] = []
     try:
@@ -124,7 +104,11 @@ def _csv(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
             )
     except csv.Error as error:
         raise ConfigError(f"{path}: line {reader.line_num}: not valid CSV: {error}") from error
-    if "robot" not in (reader.fieldnames or ()):
+    titles = [title.strip() for title in reader.fieldnames or ()]
+    doubled = sorted({title for title in titles if titles.count(title) > 1})
+    if doubled:
+        raise ConfigError(f"{path}: {doubled[0]}: two columns have this name; delete one of them")
+    if "robot" not in titles:
         raise ConfigError(f"{path}: robot: no such column; a manifest has name, robot, logs and options of identify")
     return {}, entries
 

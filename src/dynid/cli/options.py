@@ -10,9 +10,18 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from dynid.chain import Robot, load_robot
-from dynid.errors import RobotError
+from dynid.errors import ConfigError, RobotError
 
-__all__ = ["ForceFlag", "FrictionName", "JsonFlag", "RobotName", "RobotOptions", "free_place", "locked_joint"]
+__all__ = [
+    "ForceFlag",
+    "FrictionName",
+    "JsonFlag",
+    "RobotName",
+    "RobotOptions",
+    "checked_seed",
+    "free_place",
+    "locked_joint",
+]
 
 # The literals are for completion in the shell; any other text is taken too: a file, or names joined by +.
 RobotName = Annotated[Literal["panda", "wam7", "planar2r", "spatial2r"] | str, Parameter(show_choices=False)]
@@ -83,6 +92,17 @@ def free_place(given: Path | None, usual: str) -> Path:
             break
         path = Path(f"{Path(usual).stem}-{number}{Path(usual).suffix}")
     return path
+
+
+def checked_seed(seed: int) -> int:
+    """A seed, as typed, that random numbers can be drawn from.
+
+    Raises:
+        ConfigError: a negative number.
+    """
+    if seed < 0:
+        raise ConfigError(f"--seed {seed}: give a whole number that is not negative")
+    return seed
 
 
 def locked_joint(item: str) -> tuple[str, float]:

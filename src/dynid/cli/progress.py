@@ -38,6 +38,8 @@ def progress(first: str, *, quiet: bool = False) -> Iterator[Step]:
         return
     from threading import Timer
 
+    from dynid.cli.console import clean
+
     bar = _bar()
     task = bar.add_task(f"{first} …", total=None)
     named = ""
@@ -45,13 +47,13 @@ def progress(first: str, *, quiet: bool = False) -> Iterator[Step]:
     def step(text: str, share: float | None = None) -> None:
         nonlocal named
         if share is None:
-            bar.reset(task, total=None, description=f"{text} …")
+            bar.reset(task, total=None, description=f"{clean(text)} …")
             named = ""
             return
         if named != text.split(":")[0]:
             named = text.split(":")[0]
             bar.reset(task, total=1.0)
-        bar.update(task, description=f"{text} …", completed=min(max(share, 0.0), 1.0))
+        bar.update(task, description=f"{clean(text)} …", completed=min(max(share, 0.0), 1.0))
 
     timer = Timer(DELAY, bar.start)
     timer.daemon = True

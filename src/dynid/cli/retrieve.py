@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.exporting import urdf_content, warn_of_urdf, write_urdf_like_its_origin
-from dynid.cli.options import JsonFlag, free_place
+from dynid.cli.options import JsonFlag, checked_seed, free_place
 from dynid.cli.pipeline import links_json, provenance
 from dynid.cli.progress import progress
 from dynid.cli.retrieve_report import CHECK_HEADERS, LINK_HEADERS, check_rows, link_rows, retrieval_report, verdict
@@ -90,7 +90,7 @@ class SearchOptions:
             demands=self.demands(robot),
             engine=MultiStart() if self.engine == "multistart" else Annealing(steps=self.steps),
             runs=self.runs,
-            seed=self.seed,
+            seed=checked_seed(self.seed),
             time_budget=self.time_budget,
         )
 

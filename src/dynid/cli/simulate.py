@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from dynid.arrays import Array, Float
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, say, table, warn
-from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, free_place
+from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, checked_seed, free_place
 from dynid.cli.progress import progress
 from dynid.disk import at_once, read_text, write_whole
 from dynid.dynamics import Motion, TorqueModel, friction_models
@@ -141,8 +141,7 @@ def simulate(
     out = free_place(out, "log.csv")
     if not out.name.endswith((".csv", ".csv.gz")):
         raise RecordingError(f"--out {out}: the log is written as .csv or .csv.gz; change the ending")
-    if seed < 0:
-        raise RecordingError(f"--seed {seed}: give a whole number that is not negative")
+    checked_seed(seed)
     rng = np.random.default_rng(seed)
     loaded = (options or RobotOptions()).load(robot)
     sensing, loop = sensing or SensorOptions(), loop or LoopOptions()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from dynid.errors import ConfigError
+from dynid.errors import ConfigError, RegressionError
 
 __all__ = ["Workers", "WorkersOption"]
 
@@ -63,17 +64,27 @@ class Workers:
             return 1
         return None if self.count == 1 else 1 if self.count < 0 else max(1, n_threads() // self.count)
 
+    @property
+    def deaths(self) -> type[Exception]:
+        """What joblib raises when a worker dies."""
+        if not self.address:
+            return BrokenExecutor
+        from distributed.scheduler import KilledWorker
+
+        return KilledWorker
+
     @contextmanager
     def active(self) -> Iterator[None]:
         """Inside the block joblib hands its work to these workers.
 
         Raises:
             ConfigError: dask is not installed, or no scheduler answers.
+            RegressionError: a worker died, and the work is lost.
         """
         from joblib import parallel_config
 
         if not self.address:
-            with parallel_config(backend="loky", n_jobs=self.count):
+            with parallel_config(backend="loky", n_jobs=self.count), _deaths_told(self.deaths):
                 yield
             return
         try:
@@ -90,5 +101,13 @@ class Workers:
             raise ConfigError(
                 f"--workers {self.address}: no dask scheduler answers there ({error}); start one with: dask scheduler"
             ) from error
-        with client, parallel_config(backend="dask", n_jobs=-1, client=client):
+        with client, parallel_config(backend="dask", n_jobs=-1, client=client), _deaths_told(self.deaths):
             yield
+
+
+@contextmanager
+def _deaths_told(kind: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except kind as error:
+        raise RegressionError("a worker ended before its work did: too little memory? try --workers 1") from error

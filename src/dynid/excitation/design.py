@@ -200,8 +200,8 @@ def design_excitation(
         ExcitationError: the limits contradict each other, leave no pose to hold, or the start pose is outside them.
     """
     began = time.monotonic()
-    if repeats < 1 or restarts < 1 or max_iterations < 1:
-        raise ExcitationError("repeats, restarts and iterations are counts of at least 1")
+    if min(repeats, restarts, max_iterations, 1 if workers is None else workers) < 1:
+        raise ExcitationError("repeats, restarts, iterations and workers are counts of at least 1")
     family = FourierBasis(5, 0.1) if basis is None else basis
     kept = MotionLimits.of(model.robot) if limits is None else limits
     if kept.joint_names != model.robot.joint_names:
@@ -213,7 +213,7 @@ def design_excitation(
     wanted = ConditionNumber() if criterion is None else criterion
     objective = Objective(model, chosen, Gauge(family, kept), wanted, paths, anchor, _n_samples(family, model))
     search = _Search(objective, restarts, max_iterations, began + time_budget, progress, began)
-    interrupted = _searched(search, seed, workers or n_threads())
+    interrupted = _searched(search, seed, n_threads() if workers is None else workers)
     if search.best is None:
         raise KeyboardInterrupt
     coefficients, centre = objective.coefficients(search.best[2], gauge=Gauge(family, kept, density=_TIGHT))

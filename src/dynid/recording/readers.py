@@ -44,7 +44,7 @@ def _bag_errors() -> tuple[type[Exception], ...]:
         import apsw
 
         found.append(apsw.Error)
-    return *found, AttributeError, LookupError, ArithmeticError, ValueError
+    return *found, AttributeError, LookupError, ArithmeticError, TypeError, ValueError
 
 
 def _arrow_errors() -> tuple[type[Exception], ...]:
@@ -287,6 +287,8 @@ def _format(path: Path) -> _Format:
         if path.parent.is_dir():
             near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=MAX_SUGGESTED)
         raise RecordingError(f"{path}: no such file" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    if not path.is_file():
+        raise RecordingError(f"{path}: a pipe or a device, not a log; write it into a file first")
     for file_format in FORMATS:
         if path.suffix.lower() in file_format.suffixes:
             return file_format

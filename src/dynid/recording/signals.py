@@ -29,6 +29,12 @@ MOTION_OVER_TORQUE = 2.0
 """Cut-off of the motion's low-pass over that of torque and regressor."""
 MOTION_ATTENUATION_DB = 80.0
 """Of the motion's low-pass; its pass band is flat to 1e-4."""
+MAX_RATE_HZ = 1e15
+"""Samples faster than this, in Hz, are in no unit of time."""
+MAX_FINER = 100.0
+"""Samples on an even grid over those logged; with more, most time stamps come in bursts."""
+MAX_DELAY_SHARE = 0.1
+"""Longest delay of the torque as a share of the log; nothing was measured where it leads beyond the ends."""
 MAX_VALUE = 1e100
 """Largest number (SI) of a log that is conditioned: the squares of larger ones overflow."""
 MIN_SAMPLES = 50
@@ -78,6 +84,19 @@ class Conditioning:
         choices = [f"{rate:.6g} Hz " + ("asked for" if self.rate_hz else "from the median of the time stamps")]
         longest = _stretches(recording.t, max(20.0 / rate, 0.5))
         start, stop = max(longest, key=lambda piece: piece[1] - piece[0])
+        lasts = float(recording.t[stop - 1] - recording.t[start])
+        if not rate < MAX_RATE_HZ or lasts * rate > MAX_FINER * (stop - start):
+            mean = (stop - start) / lasts if lasts > 0.0 else np.inf
+            raise RecordingError(
+                f"{recording.source}: samples at {rate:.4g} Hz for {lasts:.4g} s, where {stop - start} were logged; "
+                "are time stamps in another unit or in bursts? dynid doctor shows them; "
+                f"rate_hz = {mean:.4g} in a column map puts even ones in their place"
+            )
+        if not abs(self.delay) <= MAX_DELAY_SHARE * lasts:
+            raise RecordingError(
+                f"{recording.source}: a delay of {self.delay:g} s is too long for {lasts:.4g} s of log; shift the time "
+                "stamps of the torque when you log instead"
+            )
         grid = np.arange(recording.t[start], recording.t[stop - 1], 1.0 / rate)
         q = _interpolated(recording.t[start:stop], recording.q[start:stop], grid)
         bandwidth = motion_bandwidth_hz(q, rate)
@@ -85,7 +104,7 @@ class Conditioning:
         if cutoff is None:
             cutoff = min(CUTOFF_OVER_BANDWIDTH * bandwidth, 0.4 * rate)
             choices.append(f"low-pass {cutoff:.3g} Hz, ten times the motion's bandwidth of {bandwidth:.3g} Hz")
-        elif cutoff <= 0.0 or (np.isfinite(cutoff) and cutoff >= rate / 2.0):
+        elif not cutoff > 0.0 or (np.isfinite(cutoff) and cutoff >= rate / 2.0):
             raise RecordingError(
                 f"{recording.source}: a low-pass at {cutoff:g} Hz does not fit samples at {rate:.4g} Hz; "
                 f"choose one between 0 and {rate / 2:.4g} Hz"

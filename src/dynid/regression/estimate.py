@@ -129,7 +129,8 @@ def uncertainty(
         middle[np.ix_(columns, columns)] += inflation[j] * part
     H_inv = inverse @ inverse.T
     covariance = H_inv @ middle @ H_inv / np.outer(scale, scale)
-    hidden = unseen_columns(regression)
+    # A variance that rounding has made negative is one that nobody knows.
+    hidden = unseen_columns(regression) | (np.diag(covariance) < 0.0)
     covariance[hidden, hidden] = np.inf
     white_std = np.sqrt(np.maximum(np.diag(H_inv @ white @ H_inv), 0.0)) / scale
     return Uncertainty(0.5 * (covariance + covariance.T), white_std, noise, inflation)
@@ -155,8 +156,9 @@ def _whitened_inverse(
     regression: Regression, grams: list[Float[Array, ...]], noise: Float[Array, " n_dof"], n_base: int
 ) -> Float[Array, "n_base n_base"]:
     H = np.zeros((n_base, n_base))
+    least = 1e-12 * float(np.max(noise)) or 1.0  # where a joint, or every one, leaves no residual at all
     for gram, sigma, columns in zip(grams, noise, regression.visible, strict=True):
-        H[np.ix_(columns, columns)] += gram / max(sigma, 1e-300) ** 2
+        H[np.ix_(columns, columns)] += gram / max(sigma, least) ** 2
     values, vectors = np.linalg.eigh(H)
     kept = values > 1e-12 * values[-1]
     return (vectors[:, kept] / values[kept]) @ vectors[:, kept].T

@@ -23,8 +23,8 @@ from dynid.writers.model_file import IdentifiedModel
 __all__ = ["TableRow", "parameter_rows", "write_table"]
 
 FORMAT = "dynid-parameters/1"
-RISKY = ("=", "+", "-", "@", "\t", "\r", "'")
-"""Letters with which a cell must not start: spreadsheets would take it for a formula."""
+RISKY = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "'")
+"""Letters with which a cell must not start: spreadsheets would take it for a formula, those of full width as well."""
 
 
 @dataclass(frozen=True)

@@ -77,9 +77,9 @@ def model_findings(
     except RecordingError:
         return ()  # too short to be filtered: whoever conditions it says so
     swing = np.std(rows.tau, axis=0)
-    if rows.n_rows < MIN_ROWS or np.max(np.ptp(rows.q, axis=0)) < 1e-3 or np.max(swing) == 0.0:
+    if rows.n_rows < MIN_ROWS or np.max(np.ptp(rows.q, axis=0)) < 1e-3:
         return ()
-    dead = np.flatnonzero(swing <= 1e-9 * np.max(swing))
+    dead = np.flatnonzero(swing <= 1e-9 * max(np.max(swing), np.max(np.abs(rows.tau))))
     if len(dead):
         return tuple(_constant(robot, int(j)) for j in dead)
     arm = Arm.of(robot)
