@@ -16,6 +16,8 @@ NEAR_BOUND = 0.01
 """Distance from a bound, as a fraction of the range, at which a parameter counts as being on it."""
 STARVED = 0.95
 """Standard deviation over the initial one above which a state has learnt nothing."""
+NOTABLE = 1.1
+"""Innovations over what the filter expects, or its inverse, that are worth a sentence."""
 FEW = 50
 """Samples below which nothing is said about the NIS."""
 
@@ -86,14 +88,15 @@ def _starved(tracker: Tracker) -> tuple[str, ...]:
 
 def _sentences(health: Health, n: int, rows: int) -> tuple[str, ...]:
     said = []
-    if n >= FEW and health.nis_mean > health.nis_band[1]:
+    excess = float(np.sqrt(health.nis_mean / rows))
+    if n >= FEW and health.nis_mean > health.nis_band[1] and excess > NOTABLE:
         said.append(
-            f"over-confident: innovations are {np.sqrt(health.nis_mean / rows):.2g} times as large as the filter "
+            f"over-confident: innovations are {excess:.2g} times as large as the filter "
             "expects; raise the measurement noise, let it be estimated, or complete the model"
         )
-    if n >= FEW and health.nis_mean < health.nis_band[0]:
+    if n >= FEW and health.nis_mean < health.nis_band[0] and excess < 1.0 / NOTABLE:
         said.append(
-            f"too cautious: innovations are {np.sqrt(health.nis_mean / rows):.2g} times as large as the filter "
+            f"too cautious: innovations are {excess:.2g} times as large as the filter "
             "expects; lower the measurement noise"
         )
     if health.starved and health.n_absorbed >= FEW:

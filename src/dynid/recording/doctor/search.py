@@ -21,6 +21,9 @@ NOISY = 0.1
 COARSE_ROWS = 200
 FINALISTS = 4
 MAX_ROUNDS = 4
+MANY = 10
+"""Joints up to which every one is suspected; of more, the few whose torque is explained worst."""
+SUSPECTS = 8
 WORTH = 3.0
 """Fall of the cost that an explanation must bring: as if one joint's residual fell to a fifth, or two to half."""
 BRAKES = 0.8
@@ -118,10 +121,11 @@ def _round(arm: Arm, rows: Rows, base: Judged) -> list[Judged]:
     """Explanations one step from `base`, best first; the promising ones with the best signs and scales of torques."""
     start = base.explanation
     cheap = [judge(arm, rows, start, orders=True)]
-    for order in _orders(arm, start.q_order):
+    suspects = _suspects(base)
+    for order in _orders(arm, start.q_order, suspects):
         moved = replace(start, q_order=order, tau_order=order, tau_scale=np.ones(arm.n_dof))
         cheap.append(judge(arm, rows, moved, orders=True))
-    for j in range(arm.n_dof):
+    for j in suspects:
         sign = np.array(start.q_sign)
         sign[j] = -sign[j]
         cheap.append(judge(arm, rows, replace(start, q_sign=sign)))
@@ -131,23 +135,30 @@ def _round(arm: Arm, rows: Rows, base: Judged) -> list[Judged]:
     for judged in {id(judged): judged for judged in (*cheap[:FINALISTS], *flips)}.values():
         tried.append(judge(arm, rows, judged.explanation, scales=True))
         tried.append(judged)
-    tried.extend(judge(arm, rows, judged.explanation) for judged in _both_turned(arm, rows, start, base))
+    tried.extend(judge(arm, rows, judged.explanation) for judged in _both_turned(suspects, base))
     tried.sort(key=price)
     return tried
 
 
-def _both_turned(arm: Arm, rows: Rows, start: Explanation, base: Judged) -> Iterator[Judged]:
+def _suspects(judged: Judged) -> list[int]:
+    """Joints that may be in another place or turned round: trying them all takes the fifth power of their number."""
+    n_dof = len(judged.noise)
+    return sorted(np.argsort(-judged.noise, kind="stable")[: n_dof if n_dof <= MANY else SUSPECTS].tolist())
+
+
+def _both_turned(suspects: list[int], base: Judged) -> Iterator[Judged]:
     """Joints whose every signal has the other sign."""
-    for j in range(arm.n_dof):
+    start = base.explanation
+    for j in suspects:
         sign, scale = np.array(start.q_sign), np.array(start.tau_scale)
         sign[j], scale[j] = -sign[j], -scale[j]
         yield replace(base, explanation=replace(start, q_sign=sign, tau_scale=scale))
 
 
-def _orders(arm: Arm, now: Int[Array, " n_dof"]) -> Iterator[Int[Array, " n_dof"]]:
+def _orders(arm: Arm, now: Int[Array, " n_dof"], suspects: list[int]) -> Iterator[Int[Array, " n_dof"]]:
     """Orders in which logs come: two joints swapped, all reversed, sorted by name."""
     n_dof = arm.n_dof
-    for a, b in combinations(range(n_dof), 2):
+    for a, b in combinations(suspects, 2):
         order = np.array(now)
         order[[a, b]] = order[[b, a]]
         yield order
