@@ -18,6 +18,7 @@ from dynid.regression import Bootstrap, Estimate, Status, unexcited
 from dynid.validation import Validation
 from dynid.writers import Criterion, IdentifiedModel, Report, judge, save_model, verdict_json
 from dynid.writers.report.page import worst
+from dynid.writers.report.tables import spread_percent
 
 __all__ = ["outcome_json", "show_outcome", "verdict", "write_outcome"]
 
@@ -96,7 +97,7 @@ def show_outcome(outcome: Outcome) -> None:
     )
     note("")
     rows: list[tuple[str, ...]] = [
-        (label, f"{value:.4e}", f"{std:.1e}", f"{100 * std / abs(value):.1f} %" if value else "", column.unit, trust)
+        (label, f"{value:.4e}", f"{std:.1e}", spread_percent(std, value), column.unit, trust)
         for label, value, std, column, trust in zip(
             estimate.base.labels(),
             estimate.beta,
@@ -106,7 +107,7 @@ def show_outcome(outcome: Outcome) -> None:
             strict=True,
         )
     ]
-    headers: tuple[str, ...] = ("parameter", "value", "± 1σ", "σ/|v|", "unit", "trust")
+    headers: tuple[str, ...] = ("parameter", "value", "± 1σ", "σ / %", "unit", "trust")
     if resampled is not None:
         headers = (*headers, "95 % of resampled fits")
         ends = zip(resampled.lower, resampled.upper, strict=True)

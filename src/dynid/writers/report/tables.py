@@ -25,6 +25,7 @@ __all__ = [
     "link_table",
     "provenance_tables",
     "short_name",
+    "spread_percent",
 ]
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
@@ -32,7 +33,8 @@ _MUCH = 1000.0
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
-def _percent(std: float, value: float) -> str:
+def spread_percent(std: float, value: float) -> str:
+    """A standard deviation in % of its value (any unit, the same of both), as a cell of a table."""
     if not value or not np.isfinite(std):
         return "–"
     share = 100.0 * std / abs(value)
@@ -51,7 +53,7 @@ def _unit(robot: Robot, revolute: str, prismatic: str) -> str:
 def coefficient_table(estimate: Estimate) -> Table:
     """Coefficients with σ as correlated residuals demand and as papers count it, in the units of their leaders."""
     rows = tuple(
-        (label, _number(value), _number(std, 3), _number(white, 3), _percent(std, value), column.unit, origin)
+        (label, _number(value), _number(std, 3), _number(white, 3), spread_percent(std, value), column.unit, origin)
         for label, value, std, white, column, origin in zip(
             estimate.base.labels(),
             estimate.beta,
