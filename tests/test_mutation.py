@@ -1,0 +1,147 @@
+"""The mutation run's rules: what is no fault, which tests are run for one, and what the shares are worth."""
+
+import math
+
+import pytest
+
+from benchmarks.mutation import Share, drawn, overall
+from benchmarks.mutation_faults import Fault, Source
+from benchmarks.mutation_tests import Seen
+
+CODE = """\
+from functools import cache
+N = 3
+
+
+def first(µ: int | None, b=2) -> int | str:
+    words = zip("ab", "cd", strict=True)
+    other = Block("psd", strict=True)
+    return µ == None or len(words) == 0 or µ == other or N | 3
+
+
+@cache
+def second():
+    return first(1) > 1
+
+
+@dataclass(frozen=True)
+class Third:
+    a: int = 4
+"""
+
+
+def place(operator: str, text: str, nth: int = 0) -> Fault:
+    """A fault at the nth place where the code has this text, in letters, as the tool counts."""
+    places = [
+        (line, column)
+        for line, content in enumerate(CODE.split("\n"), start=1)
+        for column in range(len(content))
+        if content.startswith(text, column)
+    ]
+    line, column = places[nth]
+    return Fault("src/dynid/chain/m.py", f"core/{operator}", 0, (line, column), (line, column + len(text)), "")
+
+
+@pytest.mark.parametrize(
+    ("fault", "rule"),
+    [
+        (place("ReplaceBinaryOperator_BitOr_Add", "|", 0), "annotation"),
+        (place("ReplaceBinaryOperator_BitOr_Add", "|", 1), "annotation"),
+        (place("ReplaceBinaryOperator_BitOr_Add", "|", 2), ""),
+        (place("ReplaceTrueWithFalse", "True", 0), "guard of zip"),
+        (place("ReplaceTrueWithFalse", "True", 1), ""),
+        (place("ReplaceTrueWithFalse", "True", 2), ""),
+        (place("ReplaceComparisonOperator_Eq_Is", "==", 0), "same for constants"),
+        (place("ReplaceComparisonOperator_Eq_Lt", "==", 0), ""),
+        (place("ReplaceComparisonOperator_Eq_LtE", "==", 1), "length below zero"),
+        (place("ReplaceComparisonOperator_Eq_Lt", "==", 1), ""),
+        (place("ReplaceComparisonOperator_Eq_Is", "==", 2), ""),
+        (place("RemoveDecorator", "@cache"), "speed only"),
+        (place("RemoveDecorator", "@dataclass"), ""),
+        (place("NumberReplacer", "3", 0), ""),
+    ],
+    ids=str,
+)
+def test_what_is_no_fault_is_left_out_by_rule_and_nothing_else(fault, rule):
+    assert Source(CODE).exempt(fault) == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "nth", "imported"), [("3", 0, True), ("2", 0, True), ("4", 0, True), ("1", 0, False), ("3", 1, False)]
+)
+def test_defaults_and_constants_are_executed_by_importing(text, nth, imported):
+    assert Source(CODE).at_import(place("NumberReplacer", text, nth)) is imported
+
+
+SEEN = Seen(
+    contexts={
+        "src/dynid/chain/m.py": {
+            1: set(),
+            5: {"tests/a.py::slow", "tests/a.py::quick", "tests/chain/test_m.py::own"},
+            9: {"tests/b.py::many[1]", "tests/b.py::many[2]", "tests/b.py::many[3]", "tests/b.py::one"},
+        }
+    },
+    seconds={
+        "tests/a.py::slow": 20.0,
+        "tests/a.py::quick": 1.0,
+        "tests/a.py::beside": 0.1,
+        "tests/chain/test_m.py::own": 2.0,
+        "tests/b.py::many[1]": 0.1,
+        "tests/b.py::many[2]": 0.2,
+        "tests/b.py::many[3]": 0.3,
+        "tests/b.py::one": 0.4,
+        "tests/chain/test_n.py::far": 0.1,
+    },
+)
+
+
+def on(line: int, module: str = "m") -> Fault:
+    return Fault(f"src/dynid/chain/{module}.py", "core/NumberReplacer", 0, (line, 0), (line, 1), "")
+
+
+def test_own_and_short_tests_come_first_then_their_neighbours():
+    chosen = SEEN.chosen(on(5), at_import=False, budget=100.0)
+    assert chosen == ["tests/chain/test_m.py::own", "tests/a.py::quick", "tests/a.py::slow", "tests/a.py::beside"]
+
+
+def test_tests_fit_the_budget_but_one_is_always_run():
+    assert SEEN.chosen(on(5), at_import=False, budget=4.0) == ["tests/chain/test_m.py::own", "tests/a.py::quick"]
+    assert SEEN.chosen(on(5), at_import=False, budget=0.0) == ["tests/chain/test_m.py::own"]
+
+
+def test_a_parametrised_test_does_not_crowd_out_the_others():
+    chosen = [name.split("::")[1] for name in SEEN.chosen(on(9), at_import=False, budget=100.0)]
+    assert chosen == ["many[1]", "many[2]", "one", "many[3]"]
+
+
+def test_a_line_that_no_test_executes_has_no_tests():
+    assert SEEN.chosen(on(1), at_import=False, budget=100.0) == []
+
+
+def test_a_constant_is_tested_by_what_executes_its_module_or_else_its_folder():
+    assert "tests/b.py::one" in SEEN.chosen(on(1), at_import=True, budget=100.0)
+    assert set(SEEN.chosen(on(1, "constants"), at_import=True, budget=100.0)) == {
+        "tests/chain/test_m.py::own",
+        "tests/chain/test_n.py::far",
+    }
+
+
+def test_the_interval_is_wilsons_and_the_total_is_weighted():
+    low, high = Share(80, 100).interval
+    # Agresti & Coull (1998), as tabulated: 0.711 to 0.867.
+    assert (round(low, 3), round(high, 3)) == (0.711, 0.867)
+    rate, half = overall({"a": Share(9, 10), "b": Share(5, 10)}, {"a": 300, "b": 100})
+    assert rate == pytest.approx(0.8)
+    assert half == pytest.approx(1.96 * math.sqrt(0.75**2 * 0.009 + 0.25**2 * 0.025))
+
+
+def test_the_sample_has_as_many_of_each_folder_and_depends_on_the_seed_alone():
+    possible = [
+        Fault(f"src/dynid/{folder}/m.py", "core/AddNot", n, (n, 0), (n, 1), "")
+        for folder in ("chain", "regression")
+        for n in range(50)
+    ]
+    sample = drawn(possible, 20, seed=1)
+    assert [sum(fault.folder == name for fault in sample) for name in ("chain", "regression")] == [20, 20]
+    assert sample == drawn(possible, 20, seed=1)
+    assert sample != drawn(possible, 20, seed=2)
