@@ -17,6 +17,7 @@ import random
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from benchmarks.mutation_tests import Seen, copy_project, measure, noticed, warm
 
 ROOT = Path(__file__).parents[1]
 TOOL = str(ROOT / ".mutation" / "bin" / "cosmic-ray")
+FORK = multiprocessing.get_context("fork")
+"""From a process that has imported what takes long."""
 FOLDERS = ("src/dynid/chain", "src/dynid/regression")
 
 
@@ -84,7 +87,6 @@ class Worker:
     @classmethod
     def start(cls, copies: multiprocessing.Queue, tests: Seen, budget: float) -> None:
         cls.copy, cls.tests, cls.budget = copies.get(), tests, budget
-        warm_up()
 
     @classmethod
     def attempt(cls, fault: Fault) -> Tried:
@@ -107,18 +109,20 @@ def drawn(possible: list[Fault], n_sample: int, seed: int) -> list[Fault]:
 
 def attempted(sample: list[Fault], copies: list[Path], tests: Seen, budget: float) -> list[Tried]:
     """Try every fault, telling each; those tried so far if interrupted."""
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
+    queue = FORK.Queue()
     for copy in copies:
         queue.put(copy)
     done: list[Tried] = []
-    with context.Pool(len(copies), Worker.start, (queue, tests, budget)) as pool:
+    with ProcessPoolExecutor(len(copies), FORK, Worker.start, (queue, tests, budget)) as pool:
+        trials = [pool.submit(Worker.attempt, fault) for fault in sample]
         try:
-            for tried in pool.imap_unordered(Worker.attempt, sample):
+            for trial in as_completed(trials):
+                tried = trial.result()
                 done.append(tried)
                 verdict = f"noticed by {tried.failed[:100]}" if tried.failed else "NOT NOTICED"
                 print(f"[{len(done)}/{len(sample)}] {tried.fault}: {verdict} ({tried.n_tests} tests)", flush=True)
         except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
             print("interrupted; of those tried:")
     return done
 
@@ -162,9 +166,15 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(name).resolve()
         copy = folder / "0"
         copy_project(ROOT, copy)
+        warm_up()
         data = (options.coverage or folder / "coverage.data").resolve()
-        if not data.exists() and not measure(copy, data):
-            return 1
+        if not data.exists():
+            # In such a process as the faults will be tried in: the tests pass there as long as there is no fault.
+            with ProcessPoolExecutor(1, FORK) as pool:
+                failed = pool.submit(measure, copy, data).result()
+            if failed:
+                print(f"without a fault this fails: {failed}")
+                return 1
         possible, exempt = listed(TOOL, copy, modules)
         for rule, count in exempt.most_common():
             print(f"no fault, {rule}: {count}")

@@ -75,7 +75,7 @@ class Seen:
     """What the measuring run saw."""
 
     contexts: dict[str, dict[int, set[str]]]
-    """By module and line, the tests that execute it."""
+    """By module and line, the tests that execute it; an empty name if it is executed while tests are collected."""
     seconds: dict[str, float]
     """How long each test takes."""
 
@@ -86,7 +86,7 @@ class Seen:
         measured.read()
         contexts = {
             "src/" + name.rpartition("/src/")[2]: {
-                line: {context.split("|")[0] for context in found if context}
+                line: {context.split("|")[0] for context in found}
                 for line, found in measured.contexts_by_lineno(name).items()
             }
             for name in measured.measured_files()
@@ -96,17 +96,20 @@ class Seen:
     def chosen(self, fault: Fault, *, at_import: bool, budget: float) -> list[str]:
         """The tests to run for a fault, in their order, as many as fit into `budget` seconds, one at least.
 
-        First those that execute the line. What importing executes has none: there it is those that execute anything
-        of the module, or else all of the folder. Then others of the same files: they may share a result through a
-        fixture. The first two of a parametrised test come before the rest, the shorter before the longer; those of
-        the module's own test file count as four times shorter. Files stay together, for their fixtures.
+        First those that execute the line. For what importing executes, or collecting tests, as robots are built for
+        their parameters: next those that execute anything of the module, and all of the folder. Then others of the
+        same files: they may share a result through a fixture. The first two of a parametrised test come before the
+        rest, the shorter before the longer; those of the module's own test file count as four times shorter. Files
+        stay together, for their fixtures.
         """
         lines = self.contexts.get(fault.module, {})
-        wanted = lines.values() if at_import else [lines.get(n, ()) for n in range(fault.begin[0], fault.end[0] + 1)]
+        wanted = [lines.get(n, set()) for n in range(fault.begin[0], fault.end[0] + 1)]
         direct = {name for names in wanted for name in names if name in self.seconds}
-        if at_import and not direct:
-            direct = {name for name in self.seconds if name.startswith(f"tests/{fault.folder}/")}
-        files = {_file(name) for name in direct}
+        indirect: set[str] = set()
+        if at_import or any("" in names for names in wanted):
+            indirect = {name for names in lines.values() for name in names if name in self.seconds}
+            indirect |= {name for name in self.seconds if name.startswith(f"tests/{fault.folder}/")}
+        files = {_file(name) for name in direct | indirect}
         stem = Path(fault.module).stem
 
         def cost(name: str) -> float:
@@ -115,7 +118,8 @@ class Seen:
         ranked, instances = [], Counter[str]()
         for name in sorted((name for name in self.seconds if _file(name) in files), key=lambda n: (cost(n), n)):
             instances[name.split("[")[0]] += 1
-            ranked.append((name not in direct, instances[name.split("[")[0]] > 2, cost(name), name))
+            distance = 0 if name in direct else 1 if name in indirect else 2
+            ranked.append((distance, instances[name.split("[")[0]] > 2, cost(name), name))
         taken: list[str] = []
         total = 0.0
         for *_, name in sorted(ranked):
@@ -167,8 +171,8 @@ def copy_project(root: Path, copy: Path) -> None:
         shutil.copy2(root / name, copy / name)
 
 
-def measure(copy: Path, data: Path) -> bool:
-    """Run the tests once, noting which lines each executes and how long it takes; False if one fails."""
+def measure(copy: Path, data: Path) -> str:
+    """Run the tests once, noting which lines each executes and how long it takes; the first that fails, if any."""
     (copy / "contexts.rc").write_text(f"[run]\nsource = dynid\nbranch = false\ndata_file = {data}\n", encoding="utf-8")
     options = [
         *TESTS,
@@ -181,10 +185,10 @@ def measure(copy: Path, data: Path) -> bool:
     ]
     failed, seconds = _in_child(copy, options, None, cpu=None)
     if failed:
-        print(f"without a fault this fails: {failed}")
-        return False
-    _durations(data).write_text(json.dumps(seconds), encoding="utf-8")
-    return True
+        data.unlink(missing_ok=True)
+    else:
+        _durations(data).write_text(json.dumps(seconds), encoding="utf-8")
+    return failed
 
 
 def warm_up() -> None:

@@ -78,6 +78,7 @@ SEEN = Seen(
         "src/dynid/chain/m.py": {
             1: set(),
             5: {"tests/a.py::slow", "tests/a.py::quick", "tests/chain/test_m.py::own"},
+            7: {""},
             9: {"tests/b.py::many[1]", "tests/b.py::many[2]", "tests/b.py::many[3]", "tests/b.py::one"},
         }
     },
@@ -118,8 +119,9 @@ def test_a_line_that_no_test_executes_has_no_tests():
     assert SEEN.chosen(on(1), at_import=False, budget=100.0) == []
 
 
-def test_a_constant_is_tested_by_what_executes_its_module_or_else_its_folder():
-    assert "tests/b.py::one" in SEEN.chosen(on(1), at_import=True, budget=100.0)
+def test_a_constant_is_tested_by_what_executes_its_module_and_by_its_folder():
+    assert {"tests/b.py::one", "tests/chain/test_n.py::far"} <= set(SEEN.chosen(on(1), at_import=True, budget=100.0))
+    assert "tests/b.py::one" in SEEN.chosen(on(7), at_import=False, budget=100.0)
     assert set(SEEN.chosen(on(1, "constants"), at_import=True, budget=100.0)) == {
         "tests/chain/test_m.py::own",
         "tests/chain/test_n.py::far",
