@@ -91,7 +91,7 @@ class Worker:
     @classmethod
     def attempt(cls, fault: Fault) -> Tried:
         tree = sources(cls.copy, {fault.module})[fault.module]
-        chosen = cls.tests.chosen(fault, at_import=tree.at_import(fault), budget=cls.budget)
+        chosen = cls.tests.chosen(fault, tree.lines_of(fault), at_import=tree.at_import(fault), budget=cls.budget)
         failed, change = noticed(TOOL, cls.copy, fault, cls.tests, chosen)
         return Tried(fault, change, len(chosen), failed)
 

@@ -79,6 +79,14 @@ class Source:
         bodies = [node.body if isinstance(node.body, list) else [node.body] for node in functions]
         return not any(_holds(statement, self.place(fault)) for body in bodies for statement in body)
 
+    def lines_of(self, fault: Fault) -> range:
+        """The lines of the statement that the place is in, but not of what it contains: one of them is executed."""
+        around = self.around(fault, ast.stmt)
+        body = getattr(around[-1], "body", None) if around else None
+        if not around or (body and fault.end[0] >= body[0].lineno):
+            return range(fault.begin[0], fault.end[0] + 1)  # a decorator, or what stands on one line with its body
+        return range(around[-1].lineno, (body[0].lineno if body else around[-1].end_lineno + 1))
+
     def exempt(self, fault: Fault) -> str:
         """The rule by which this is no fault; empty if it is one."""
         change = fault.operator.removeprefix("core/").rpartition("Operator_")[2]

@@ -93,17 +93,17 @@ class Seen:
         }
         return cls(contexts, json.loads(_durations(data).read_text(encoding="utf-8")))
 
-    def chosen(self, fault: Fault, *, at_import: bool, budget: float) -> list[str]:
+    def chosen(self, fault: Fault, numbers: range, *, at_import: bool, budget: float) -> list[str]:
         """The tests to run for a fault, in their order, as many as fit into `budget` seconds, one at least.
 
-        First those that execute the line. For what importing executes, or collecting tests, as robots are built for
-        their parameters: next those that execute anything of the module, and all of the folder. Then others of the
-        same files: they may share a result through a fixture. The first two of a parametrised test come before the
-        rest, the shorter before the longer; those of the module's own test file count as four times shorter. Files
-        stay together, for their fixtures.
+        First those that execute one of the lines with these `numbers`. For what importing executes, or collecting
+        tests, as robots are built for their parameters: next those that execute anything of the module, and all of
+        the folder. Then others of the same files: they may share a result through a fixture. The first two of a
+        parametrised test come before the rest, the shorter before the longer; those of the module's own test file
+        count as four times shorter. Files stay together, for their fixtures.
         """
         lines = self.contexts.get(fault.module, {})
-        wanted = [lines.get(n, set()) for n in range(fault.begin[0], fault.end[0] + 1)]
+        wanted = [lines.get(number, set()) for number in numbers]
         direct = {name for names in wanted for name in names if name in self.seconds}
         indirect: set[str] = set()
         if at_import or any("" in names for names in wanted):

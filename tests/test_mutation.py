@@ -27,6 +27,12 @@ def second():
 @dataclass(frozen=True)
 class Third:
     a: int = 4
+table = (
+    7,
+    5,
+)
+for n in range(6):
+    pass
 """
 
 
@@ -73,6 +79,13 @@ def test_defaults_and_constants_are_executed_by_importing(text, nth, imported):
     assert Source(CODE).at_import(place("NumberReplacer", text, nth)) is imported
 
 
+def test_a_statement_is_executed_as_a_whole():
+    source = Source(CODE)
+    assert list(source.lines_of(place("NumberReplacer", "5"))) == [19, 20, 21, 22]
+    assert list(source.lines_of(place("NumberReplacer", "6"))) == [23]
+    assert list(source.lines_of(place("ReplaceTrueWithFalse", "True", 2))) == [16]
+
+
 SEEN = Seen(
     contexts={
         "src/dynid/chain/m.py": {
@@ -96,33 +109,33 @@ SEEN = Seen(
 )
 
 
-def on(line: int, module: str = "m") -> Fault:
-    return Fault(f"src/dynid/chain/{module}.py", "core/NumberReplacer", 0, (line, 0), (line, 1), "")
+def chosen(line: int, module: str = "m", *, at_import: bool = False, budget: float = 100.0) -> list[str]:
+    fault = Fault(f"src/dynid/chain/{module}.py", "core/NumberReplacer", 0, (line, 0), (line, 1), "")
+    return SEEN.chosen(fault, range(line, line + 1), at_import=at_import, budget=budget)
 
 
 def test_own_and_short_tests_come_first_then_their_neighbours():
-    chosen = SEEN.chosen(on(5), at_import=False, budget=100.0)
-    assert chosen == ["tests/chain/test_m.py::own", "tests/a.py::quick", "tests/a.py::slow", "tests/a.py::beside"]
+    assert chosen(5) == ["tests/chain/test_m.py::own", "tests/a.py::quick", "tests/a.py::slow", "tests/a.py::beside"]
 
 
 def test_tests_fit_the_budget_but_one_is_always_run():
-    assert SEEN.chosen(on(5), at_import=False, budget=4.0) == ["tests/chain/test_m.py::own", "tests/a.py::quick"]
-    assert SEEN.chosen(on(5), at_import=False, budget=0.0) == ["tests/chain/test_m.py::own"]
+    assert chosen(5, budget=4.0) == ["tests/chain/test_m.py::own", "tests/a.py::quick"]
+    assert chosen(5, budget=0.0) == ["tests/chain/test_m.py::own"]
 
 
 def test_a_parametrised_test_does_not_crowd_out_the_others():
-    chosen = [name.split("::")[1] for name in SEEN.chosen(on(9), at_import=False, budget=100.0)]
-    assert chosen == ["many[1]", "many[2]", "one", "many[3]"]
+    names = [name.split("::")[1] for name in chosen(9)]
+    assert names == ["many[1]", "many[2]", "one", "many[3]"]
 
 
 def test_a_line_that_no_test_executes_has_no_tests():
-    assert SEEN.chosen(on(1), at_import=False, budget=100.0) == []
+    assert chosen(1) == []
 
 
 def test_a_constant_is_tested_by_what_executes_its_module_and_by_its_folder():
-    assert {"tests/b.py::one", "tests/chain/test_n.py::far"} <= set(SEEN.chosen(on(1), at_import=True, budget=100.0))
-    assert "tests/b.py::one" in SEEN.chosen(on(7), at_import=False, budget=100.0)
-    assert set(SEEN.chosen(on(1, "constants"), at_import=True, budget=100.0)) == {
+    assert {"tests/b.py::one", "tests/chain/test_n.py::far"} <= set(chosen(1, at_import=True))
+    assert "tests/b.py::one" in chosen(7)
+    assert set(chosen(1, "constants", at_import=True)) == {
         "tests/chain/test_m.py::own",
         "tests/chain/test_n.py::far",
     }
