@@ -46,18 +46,25 @@ COPIED_FILES = ("pyproject.toml", "README.md", "Makefile", "CHANGELOG.md")
 WARM = (
     "beartype",
     "clarabel",
+    "cvxpy",
     "cyclopts",
     "h5py",
     "hypothesis.extra.numpy",
     "jaxtyping",
+    "joblib",
     "lxml.etree",
+    "mujoco",
     "numba",
     "pinocchio",
     "pyarrow",
     "pydantic",
-    "rich",
+    "rich.console",
+    "rosbags.highlevel",
+    "scipy.interpolate",
     "scipy.linalg",
     "scipy.optimize",
+    "scipy.signal",
+    "scipy.spatial.transform",
     "scipy.stats",
     "xdist.plugin",
     "pytest_cov.plugin",
@@ -207,13 +214,24 @@ def noticed(tool: str, copy: Path, fault: Fault, tests: Seen, chosen: list[str])
         # What was compiled from the file without the fault must not be taken for it.
         os.utime(path, (times.st_atime + 3600.0, times.st_mtime + 3600.0))
         changed = _changed(whole.decode(), path.read_text(encoding="utf-8"))
-        files = list(dict.fromkeys(name.split("::")[0] for name in chosen))
-        cpu = SPARE + 3 * int(sum(tests.seconds[name] for name in chosen))
         cold = "njit" in whole.decode()
-        return (_in_child(copy, ["-x", *files], chosen, cpu=cpu, cold=cold)[0] if chosen else ""), changed
+        for part in _parts(chosen):
+            files = list(dict.fromkeys(_file(name) for name in part))
+            cpu = SPARE + 3 * int(sum(tests.seconds[name] for name in part))
+            failed, _ = _in_child(copy, ["-x", *files], part, cpu=cpu, cold=cold)
+            if failed:
+                return failed, changed
+        return "", changed
     finally:
         path.write_bytes(whole)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def _parts(chosen: list[str]) -> list[list[str]]:
+    """The tests of the first two files, and the rest: most faults are noticed before more files are imported."""
+    first = list(dict.fromkeys(_file(name) for name in chosen))[:2]
+    parts = [[name for name in chosen if (_file(name) in first) is early] for early in (True, False)]
+    return [part for part in parts if part]
 
 
 def _changed(before: str, after: str) -> str:

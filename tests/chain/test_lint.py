@@ -294,3 +294,97 @@ def test_a_repaired_document_parses_to_the_same_elements(tmp_path):
     repair(path, tmp_path / "out.urdf")
     before, after = (parse_markup((tmp_path / name).read_bytes(), name) for name in ("arm.urdf", "out.urdf"))
     assert [element.tag for element in before.elements] == [element.tag for element in after.elements]
+
+
+def spun(gyration: float, mass: float = 2.0, com: str = "0 0 0.2") -> str:
+    """An inertia with this radius of gyration (m) about x and y."""
+    moment = mass * gyration**2
+    return inertial(mass, com, (moment, moment, 0.5 * moment))
+
+
+def box(size: float, com: float | None = None) -> str:
+    middle = size / 2 if com is None else com
+    return f'<collision><geometry><box size="{size} {size} {size}"/></geometry><origin xyz="0 0 {middle}"/></collision>'
+
+
+ROOM = 0.4 * 3**0.5
+"""Diagonal of a cube of 0.4 m."""
+
+EDGES = [
+    ("inertia-too-large", [spun(1.51 * ROOM) + box(0.2)], [spun(1.49 * ROOM) + box(0.2)]),
+    ("inertia-too-large", [spun(1.51) + box(4.0)], [spun(1.49) + box(4.0)]),
+    ("inertia-too-small", [spun(0.0199 * ROOM) + box(0.4)], [spun(0.0201 * ROOM) + box(0.4)]),
+    ("inertia-too-small", [spun(4.9e-4, com="0 0 0") + box(0.01)], [spun(5.1e-4, com="0 0 0") + box(0.01)]),
+    ("com-outside", [spun(0.2, com=f"0 0 {0.401 + 0.5 * ROOM}") + box(0.4)], [spun(0.2, com="0 0 0.74") + box(0.4)]),
+    ("com-outside", [spun(0.2, com=f"{0.201 + 0.5 * ROOM} 0 0") + box(0.4)], [spun(0.2, com="0.54 0 0") + box(0.4)]),
+    ("com-outside", [spun(0.2, com="0 0 0.801"), spun(0.1)], [spun(0.2, com="0 0 0.799"), spun(0.1)]),
+    (
+        "inertia-about-origin",
+        [inertial(2.0, "0 0 0.2", (0.132, 0.132, 0.005)), spun(0.1)],
+        [inertial(2.0, "0 0 0.2", (0.135, 0.135, 0.005)), spun(0.1)],
+    ),
+    (
+        "inertia-about-origin",
+        [inertial(2.0, "0 0 0.14", (0.0518, 0.0518, 0.005)), spun(0.1)],  # 0.161 m of gyration in 0.4 m
+        [inertial(2.0, "0 0 0.14", (0.0506, 0.0506, 0.005)), spun(0.1)],
+    ),
+    (
+        "inertia-about-origin",
+        [inertial(2.0, "0 0 0.2", (0.081, 0.081, 0.001)), spun(0.1)],
+        [inertial(2.0, "0 0 0.2", (0.079, 0.079, 0.001)), spun(0.1)],
+    ),
+    (
+        "flat-inertia",
+        [inertial(2.0, "0 0 0", (0.02, 0.03, 0.05 * (1 - 0.9e-6)))],
+        [inertial(2.0, "0 0 0", (0.02, 0.03, 0.05 * (1 - 1.1e-6)))],
+    ),
+    (
+        "triangle-violated",
+        [inertial(2.0, "0 0 0", (0.02, 0.03, 0.05 * (1 + 1.1e-9)))],
+        [inertial(2.0, "0 0 0", (0.02, 0.03, 0.05 * (1 + 0.9e-9)))],
+    ),
+    ("total-mass", [spun(0.1, 0.0099)], [spun(0.1, 0.0101)]),
+    ("total-mass", [spun(0.1, 1001.0), spun(0.11, 1000.0)], [spun(0.1, 1000.0), spun(0.11, 999.0)]),
+    ("mass-spread", [spun(0.1, 100.1), spun(0.11, 0.01)], [spun(0.1, 99.9), spun(0.11, 0.01)]),
+    (
+        "copied-inertia",
+        [inertial(2.0, *GOOD[1:]), inertial(2.021, *GOOD[1:])],
+        [inertial(2.0, *GOOD[1:]), inertial(2.019, *GOOD[1:])],
+    ),
+    (
+        "placeholder-inertia",
+        [inertial(2.0, "0 0 0", (0.01, 0.01, 0.01))] * 2,
+        [inertial(2.0, "0 0 0", (0.02, 0.02, 0.02))] * 2,
+    ),
+    (
+        "placeholder-inertia",
+        [inertial(2.0, "0 0 0", (1.0, 1.0, 1.0))],
+        [inertial(2.0, "0 0 0", (1.0, 1.0, 1.1))],
+    ),
+    ("mass-not-positive", [inertial(0.0, *GOOD[1:])], [inertial(1e-3, *GOOD[1:])]),
+    ("inertia-not-positive", [inertial(2.0, "0 0 0", (0.0, 0.03, 0.03))], [spun(0.1)]),
+]
+
+
+@pytest.mark.parametrize(("code", "wrong", "right"), EDGES, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_finding_begins_where_its_threshold_lies(code, wrong, right, tmp_path):
+    assert code in codes(lint_text(tmp_path, arm(*wrong)))
+    assert code not in codes(lint_text(tmp_path, arm(*right)))
+
+
+def test_impossible_findings_come_first_then_the_order_of_the_links(tmp_path):
+    odd, wrong = inertial(2.0, "0 0 0.2", (3e4, 3e4, 5e3)), inertial(-2.0, "0 0 0.2", (0.03, 0.03, 0.006))
+    report = lint_text(tmp_path, arm(odd, inertial(*GOOD), wrong, ""))
+    assert [(finding.link, finding.code) for finding in report.findings] == [
+        ("link3", "mass-not-positive"),
+        ("link1", "inertia-too-large"),
+        ("link4", "missing-inertial"),
+    ]
+    assert [len(report.of(severity)) for severity in ("impossible", "suspicious")] == [1, 2]
+    assert report.n_links == 5
+
+
+def test_a_body_that_fills_its_axis_is_as_long_as_that(tmp_path):
+    """A column before its joint, as in DH tables: the joint 0.5 m above the parent's origin."""
+    text = arm(spun(0.25, com="0 0 -0.25")).replace('xyz="0 0 0"/><parent', 'xyz="0 0 0.5"/><parent')
+    assert codes(lint_text(tmp_path, text)) == set()

@@ -248,7 +248,7 @@ def _placeholders(subjects: list[_Subject]) -> Iterator[LintFinding]:
         tensor, masses = group[0].inertial.tensor, [subject.inertial.mass for subject in group]
         value = float(tensor[0, 0])
         round_number = value > 0.0 and np.array_equal(tensor, value * np.eye(3)) and np.log10(value) % 1.0 == 0.0
-        differ = max(masses) - min(masses) > CONSISTENT_MASS * max(masses)
+        differ = max(masses) - min(masses) > CONSISTENT_MASS * max(abs(mass) for mass in masses)
         others = f" on {len(group)} links" if len(group) > 1 else ""
         for subject in group:
             if round_number and (value == 1.0 or len(group) > 1):
