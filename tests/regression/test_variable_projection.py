@@ -1,0 +1,161 @@
+"""The search of friction curves by projection: the same answers as least squares on all columns at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+from dynid.arrays import Array
+from dynid.dynamics import Coulomb, Offset, Tanh, TorqueModel, Viscous, base_parameters
+from dynid.regression import friction_rows
+from dynid.regression.friction_refine import Picked, Rigid, assembled, picked_columns, shaped
+from dynid.regression.friction_rows import N_STRETCHES, FrictionRows
+from dynid.regression.friction_search import (
+    FREE,
+    HELD,
+    dictionary,
+    leave_out,
+    projector,
+    scaled_shape,
+    shared_information,
+    solved,
+)
+from tests.regression.arms import ARM, conditioned, exciting_motion, frictional, log_of
+
+
+@pytest.mark.parametrize("free", [(True, True, True), (False, True, False), (False, False, False)])
+def test_solved_is_least_squares_with_signs(free, rng):
+    for _ in range(20):
+        F, tau = rng.normal(size=(30, 5)) * [1e-3, 1.0, 1.0, 1e3, 1.0], rng.normal(size=30)
+        index = np.array([3, 0, 4])
+        may = np.ones(5, dtype=bool)
+        may[index] = free
+        lower = np.where(may[index], -np.inf, 0.0)
+        expected = lsq_linear(F[:, index], tau, (lower, np.full(3, np.inf)), method="bvls").x
+        found = solved(F.T @ F, F.T @ tau, index, may)
+        np.testing.assert_allclose(F[:, index] @ found, F[:, index] @ expected, atol=1e-6)
+    assert solved(F.T @ F, F.T @ tau, index[:0], may).shape == (0,)
+
+
+def test_a_projector_spans_the_columns_and_finds_the_coefficients(rng):
+    A, b = rng.normal(size=(20, 4)) * [1e-6, 1.0, 1e6, 1.0], rng.normal(size=20)
+    U, solve = projector(A)
+    np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-12)
+    expected = np.linalg.lstsq(A / np.linalg.norm(A, axis=0), b, rcond=None)[0] / np.linalg.norm(A, axis=0)
+    np.testing.assert_allclose(solve @ (U.T @ b), expected, rtol=1e-9)
+    # A column of zeros and one that repeats another add nothing.
+    U, solve = projector(np.column_stack([A, np.zeros(20), A[:, 1]]))
+    assert U.shape == (20, 4)
+    assert solve.shape == (6, 4)
+    U, solve = projector(np.zeros((7, 0)))
+    assert (U.shape, solve.shape) == ((7, 0), (0, 0))
+
+
+@pytest.fixture(scope="module")
+def rows() -> FrictionRows:
+    rng = np.random.default_rng(5)
+    model, theta = frictional(ARM, (Viscous(), Tanh(((0.2, 0.1),))), {"Fv": 1.0, "Ft": 2.0})
+    recording = log_of(model, theta, exciting_motion(ARM, rng, seconds=20.0), rng)
+    rigid = TorqueModel(ARM)
+    return friction_rows(rigid, base_parameters(rigid), (conditioned(recording),))
+
+
+WEIGHTS = np.array([2.0, 0.5])
+
+
+def everything(rows: FrictionRows, friction: list[Array], use: list[Array] | None = None) -> tuple[Array, Array]:
+    """All rows weighted, with the rigid columns and each drive's own friction columns; some rows where `use` says."""
+    widths = [F.shape[1] for F in friction]
+    A, b = [], []
+    for j, F in enumerate(friction):
+        own = np.zeros((len(F), sum(widths)))
+        own[:, sum(widths[:j]) : sum(widths[: j + 1])] = F
+        keep = slice(None) if use is None else use[j]
+        A.append((np.hstack([rows.Y[j], own]) * WEIGHTS[j])[keep])
+        b.append((rows.tau[j] * WEIGHTS[j])[keep])
+    return np.vstack(A), np.concatenate(b)
+
+
+def least(A: Array, b: Array) -> Array:
+    scale = np.linalg.norm(A, axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    return np.linalg.lstsq(A / scale, b, rcond=1e-10)[0] / scale
+
+
+def test_the_cost_of_a_curve_is_that_of_fitting_all_rows_with_it(rows):
+    viscous, offset = (list(rows.columns(model)) for model in (Viscous(), Offset()))
+    shared = shared_information(rows, viscous, WEIGHTS)
+    for j in range(2):
+        tried = np.hstack([viscous[j], offset[j]])
+        A, b = everything(rows, [tried if k == j else viscous[k] for k in range(2)])
+        rest = b - A @ least(A, b)
+        fixed = Rigid.of(rows, j, shared, WEIGHTS[j])
+        assert fixed.cost(tried, np.array([True, True])) == pytest.approx(rest @ rest, rel=1e-6)
+        normal = leave_out(rows, j, tried, np.array([FREE, FREE]), shared, WEIGHTS[j])
+        assert normal.costs(np.array([[0, 1]]))[0] == pytest.approx(rest @ rest, rel=1e-6)
+
+
+def test_a_stretch_is_predicted_from_the_others(rows):
+    viscous, coulomb = (list(rows.columns(model)) for model in (Viscous(), Coulomb()))
+    shared = shared_information(rows, viscous, WEIGHTS)
+    tried = np.hstack([viscous[0], coulomb[0]])
+    normal = leave_out(rows, 0, tried, np.array([HELD, HELD]), shared, WEIGHTS[0])
+    found = normal.left_out((0, 1))
+    assert found.shape == (N_STRETCHES,)
+    for stretch in range(N_STRETCHES):
+        kept = [rows.stretch[j] != stretch for j in range(2)]
+        A, b = everything(rows, [tried, viscous[1]], kept)
+        beta = least(A, b)
+        own = np.hstack([rows.Y[0], tried])[~kept[0]]
+        miss = rows.tau[0][~kept[0]] - own @ beta[: own.shape[1]]
+        power = rows.power[0] * len(rows.tau[0])
+        assert found[stretch] == pytest.approx(miss @ miss / power, rel=1e-5)
+
+
+def test_scales_are_those_of_the_motion(rows):
+    motions = [segment.motion for samples in rows.samples for segment in samples.segments]
+    np.testing.assert_allclose(rows.speed, np.max([np.abs(m.dq).max(axis=0) for m in motions], axis=0))
+    q = np.vstack([m.q for m in motions])
+    np.testing.assert_allclose(rows.travel, q.max(axis=0) - q.min(axis=0))
+
+
+def test_a_dictionary_has_every_curve_of_the_grid_and_the_way_to_the_next(rows):
+    tanh = Tanh(((1.0, 1.0),))
+    made = dictionary(rows, (Viscous(), tanh))
+    assert made.of(0) == (0,)
+    curves = [made.atoms[k] for k in made.of(1)]
+    assert list(made.parent[list(made.atoms[0].columns)]) == [HELD]
+    shape = tanh.shapes[0]
+    assert len(curves) == len(shape.grid())
+    for place, atom in enumerate(curves):
+        first, bend = atom.columns
+        assert made.parent[first] == HELD
+        assert made.parent[bend] == first
+        whole = tanh.reshaped(scaled_shape(rows, tanh, np.full((1, 2), atom.relative[0])))
+        below, above = (curves[min(max(place + step, 0), len(curves) - 1)].columns[0] for step in (-1, 1))
+        for j in range(2):
+            np.testing.assert_allclose(made.D[j][:, first], rows.columns(whole)[j][:, 0], atol=1e-12)
+            slope = 0.5 * (made.D[j][:, above] - made.D[j][:, below])
+            np.testing.assert_allclose(made.D[j][:, bend], slope, atol=1e-12)
+
+
+def test_picked_models_are_kept_by_drive(rows):
+    tanh = Tanh(((1.0, 1.0),))
+    models = (Viscous(), tanh)
+    first = Picked((0, 1), ((), (0.1,)), 0.0, "")
+    second = Picked((0,), ((),), 0.0, "")
+    assert first.of(1, 0) == 0.1
+    assert np.isnan(second.of(1, 0))
+    assert first.moved(1, 0, 0.2).relative == ((), (0.2,))
+    assert second.moved(1, 0, 0.2) is second
+    assert first.without(0) == Picked((1,), ((0.1,),), 0.0, "")
+    columns = picked_columns(rows, models, (first, second))
+    assert [F.shape[1] for F in columns] == [2, 1]
+    whole = shaped(tanh, 1, (first, second), rows)
+    np.testing.assert_allclose(columns[0][:, 1], rows.columns(whole)[0][:, 0])
+    viscous, on = assembled(rows, models, (first, second))
+    assert isinstance(viscous, Viscous)
+    np.testing.assert_allclose(rows.columns(on)[0], rows.columns(whole)[0])
+    assert not np.any(rows.columns(on)[1])
+    assert assembled(rows, models, (second, second)) == (models[0],)
