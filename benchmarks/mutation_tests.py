@@ -104,38 +104,45 @@ class Seen:
         """The tests to run for a fault, in their order, as many as fit into `budget` seconds, one at least.
 
         First those that execute one of the lines with these `numbers`. For what importing executes, or collecting
-        tests, as robots are built for their parameters: next those that execute anything of the module, and all of
-        the folder. Then others of the same files: they may share a result through a fixture. The first two of a
-        parametrised test come before the rest, the shorter before the longer; those of the module's own test file
-        count as four times shorter. Files stay together, for their fixtures.
+        tests, as robots are built for their parameters: next those that execute anything of the module, then those
+        of the folder. Last others of the same files: they may share a result through a fixture. Each of these groups
+        takes at most two thirds of the time that is left. In a group the first two of a parametrised test come before
+        the rest, the shorter before the longer; those of the module's own test file count as four times shorter.
+        Files stay together, for their fixtures.
         """
         lines = self.contexts.get(fault.module, {})
         wanted = [lines.get(number, set()) for number in numbers]
         direct = {name for names in wanted for name in names if name in self.seconds}
-        indirect: set[str] = set()
+        groups = [direct]
         if at_import or any("" in names for names in wanted):
-            indirect = {name for names in lines.values() for name in names if name in self.seconds}
-            indirect |= {name for name in self.seconds if name.startswith(f"tests/{fault.folder}/")}
-        files = {_file(name) for name in direct | indirect}
-        stem = Path(fault.module).stem
-
-        def cost(name: str) -> float:
-            return self.seconds[name] * (0.25 if stem in _file(name) else 1.0)
-
-        ranked, instances = [], Counter[str]()
-        for name in sorted((name for name in self.seconds if _file(name) in files), key=lambda n: (cost(n), n)):
-            instances[name.split("[")[0]] += 1
-            distance = 0 if name in direct else 1 if name in indirect else 2
-            ranked.append((distance, instances[name.split("[")[0]] > 2, cost(name), name))
+            groups.append({name for names in lines.values() for name in names if name in self.seconds})
+            groups.append({name for name in self.seconds if name.startswith(f"tests/{fault.folder}/")})
+        files = {_file(name) for group in groups for name in group}
+        groups.append({name for name in self.seconds if _file(name) in files})
         taken: list[str] = []
         total = 0.0
-        for *_, name in sorted(ranked):
-            total += self.seconds[name]
-            if taken and total > budget:
-                break
-            taken.append(name)
+        for group in groups:
+            room = total + (budget - total) * 2.0 / 3.0
+            for name in self._ranked(group.difference(taken), Path(fault.module).stem):
+                if taken and total + self.seconds[name] > room:
+                    break
+                total += self.seconds[name]
+                taken.append(name)
         order = list(dict.fromkeys(_file(name) for name in taken))
         return sorted(taken, key=lambda name: order.index(_file(name)))
+
+    def _ranked(self, names: set[str], stem: str) -> list[str]:
+        """Tests in the order in which they are worth their time."""
+
+        def cost(name: str) -> tuple[float, str]:
+            return self.seconds[name] * (0.25 if stem in _file(name) else 1.0), name
+
+        instances: Counter[str] = Counter()
+        late = {}
+        for name in sorted(names, key=cost):
+            instances[name.split("[")[0]] += 1
+            late[name] = instances[name.split("[")[0]] > 2
+        return sorted(late, key=lambda name: (late[name], *cost(name)))
 
 
 def _file(name: str) -> str:

@@ -119,7 +119,7 @@ def test_own_and_short_tests_come_first_then_their_neighbours():
 
 
 def test_tests_fit_the_budget_but_one_is_always_run():
-    assert chosen(5, budget=4.0) == ["tests/chain/test_m.py::own", "tests/a.py::quick"]
+    assert chosen(5, budget=4.5) == ["tests/chain/test_m.py::own", "tests/a.py::quick", "tests/a.py::beside"]
     assert chosen(5, budget=0.0) == ["tests/chain/test_m.py::own"]
 
 

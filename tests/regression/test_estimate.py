@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,7 +150,12 @@ def test_parameters_that_show_by_themselves_have_their_own_deviation(fitted):
 def test_a_full_set_is_judged_like_any_other(fitted):
     case, regression, *_ = fitted
     weights = np.array([0.5, 4.0])
-    told = {"weights": weights, "status": Status.CONVERGED, "labels": ("prior",) * case.model.n_params, "rule": "near"}
+    told: dict[str, Any] = {
+        "weights": weights,
+        "status": Status.CONVERGED,
+        "labels": ("prior",) * case.model.n_params,
+        "rule": "near",
+    }
     known = full_estimate("mine", regression, case.theta, **told)
     np.testing.assert_allclose(known.beta, case.beta, atol=1e-12)
     assert (known.estimator, known.rule, known.status, known.iterations) == ("mine", "near", Status.CONVERGED, 1)
@@ -175,5 +181,5 @@ def test_what_does_not_move_is_not_seen(rng):
     estimate = WLS().fit(regression)
     assert estimate.status is Status.RANK_DEFICIENT
     np.testing.assert_array_equal(np.isinf(estimate.std), hidden)
-    told = {"weights": np.ones(2), "status": Status.CONVERGED, "labels": (), "rule": ""}
+    told: dict[str, Any] = {"weights": np.ones(2), "status": Status.CONVERGED, "labels": (), "rule": ""}
     assert full_estimate("mine", regression, still.theta, **told).status is Status.RANK_DEFICIENT
