@@ -35,3 +35,27 @@ def test_the_threshold_masks_sticking_and_keeps_conditioning(rng):
     chosen = int(np.argmin(np.abs(choice.thresholds - choice.chosen)))
     assert choice.relative_percent[chosen] < 0.5 * choice.relative_percent[0]
     assert choice.condition[chosen] <= 1.05 * choice.condition[0]
+
+
+def test_a_delay_beyond_the_span_is_told_as_its_end(rng):
+    case = truth(load_robot("planar2r"), rng, duration=10.0)
+    recording = case.recording(rng, 0.02)
+    tau = np.column_stack([np.interp(recording.t - 0.02, recording.t, column) for column in recording.tau.T])
+    late = type(recording)(recording.joint_names, recording.t, recording.q, recording.dq, tau=tau)
+    plan = Conditioning().plan(late)
+    assert estimated_delay(case.model, case.base, late, plan, span=0.005, n_tried=3) == 0.005
+    # Between the points of a coarse grid a parabola finds it.
+    assert estimated_delay(case.model, case.base, late, plan, span=0.032, n_tried=5) == pytest.approx(0.02, abs=5e-4)
+
+
+def test_the_threshold_is_the_best_of_those_that_keep_the_condition_number(rng):
+    case = truth(load_robot("planar2r"), rng, duration=10.0)
+    recording = case.recording(rng, 0.05)
+    samples = Conditioning().plan(recording).apply(recording)
+    choice = velocity_threshold(case.model, case.base, samples)
+    fastest = max(np.max(np.abs(segment.motion.dq)) for segment in samples.segments)
+    np.testing.assert_allclose(choice.thresholds / fastest, [0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1])
+    allowed = choice.condition <= 1.05 * choice.condition[0]
+    assert choice.chosen in choice.thresholds[allowed]
+    chosen = choice.relative_percent[choice.thresholds == choice.chosen]
+    assert np.all(choice.relative_percent[allowed] >= chosen)

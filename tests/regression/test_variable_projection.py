@@ -9,7 +9,16 @@ from scipy.optimize import lsq_linear
 from dynid.arrays import Array
 from dynid.dynamics import Coulomb, Offset, Tanh, TorqueModel, Viscous, base_parameters
 from dynid.regression import friction_rows
-from dynid.regression.friction_refine import Picked, Rigid, assembled, picked_columns, shaped
+from dynid.regression.friction_refine import (
+    Picked,
+    Rigid,
+    _costs,
+    _line_search,
+    assembled,
+    picked_columns,
+    refined,
+    shaped,
+)
 from dynid.regression.friction_rows import N_STRETCHES, FrictionRows
 from dynid.regression.friction_search import (
     FREE,
@@ -159,3 +168,33 @@ def test_picked_models_are_kept_by_drive(rows):
     np.testing.assert_allclose(rows.columns(on)[0], rows.columns(whole)[0])
     assert not np.any(rows.columns(on)[1])
     assert assembled(rows, models, (second, second)) == (models[0],)
+
+
+@pytest.mark.parametrize("steps", [-1.5, 0.0, 1.5])
+def test_a_line_search_comes_close_and_refining_comes_closer(steps):
+    """A log without noise; the search starts some grid steps from the truth."""
+    rng = np.random.default_rng(5)
+    model, theta = frictional(ARM, (Viscous(), Tanh(((0.2, 0.1),))), {"Fv": 1.0, "Ft": 2.0})
+    recording = log_of(model, theta, exciting_motion(ARM, rng, seconds=20.0), rng, noise=0.0)
+    rigid = TorqueModel(ARM)
+    exact = friction_rows(rigid, base_parameters(rigid), (conditioned(recording),))
+    tanh = Tanh(((1.0, 1.0),))
+    models = (Viscous(), tanh)
+    grid = tanh.shapes[0].grid()
+    ratio = float(grid[1] / grid[0])
+    true = np.array([0.2, 0.1]) / tanh.shapes[0].size(exact.speed, exact.travel)
+    start = [Picked((0, 1), ((), (float(value * ratio**steps),)), 0.0, "") for value in true]
+    shared = shared_information(exact, picked_columns(exact, models, start), np.ones(2))
+    fixed = [Rigid.of(exact, j, shared, 1.0) for j in range(2)]
+    near = _line_search(exact, models, start, fixed, 1, 0)
+    assert np.all(_costs(exact, models, near, fixed) <= _costs(exact, models, start, fixed))
+    found = np.array([pick.of(1, 0) for pick in near])
+    # Four grid steps shrink by the golden ratio five times.
+    assert np.all(np.abs(np.log(found / true)) <= 4.0 * np.log(ratio) * 0.618**4)
+    best = np.array([pick.of(1, 0) for pick in refined(exact, models, start, shared, np.ones(2))])
+    np.testing.assert_allclose(best, true, rtol=0.01)
+
+
+def test_refining_leaves_models_without_shape_alone(rows):
+    picked = [Picked((0,), ((),), 0.0, "")] * 2
+    assert refined(rows, (Viscous(),), picked, (), np.ones(2)) == picked
