@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.mutation_faults import Fault, listed, sources
-from benchmarks.mutation_tests import Seen, copy_project, measure, noticed, warm_up
+from benchmarks.mutation_tests import Seen, copy_project, measure, noticed, prepare, warm_up
 
 ROOT = Path(__file__).parents[1]
 TOOL = str(ROOT / ".mutation" / "bin" / "cosmic-ray")
@@ -168,13 +168,12 @@ def main(arguments: list[str] | None = None) -> int:
         copy_project(ROOT, copy)
         warm_up()
         data = (options.coverage or folder / "coverage.data").resolve()
-        if not data.exists():
-            # In such a process as the faults will be tried in: the tests pass there as long as there is no fault.
-            with ProcessPoolExecutor(1, FORK) as pool:
-                failed = pool.submit(measure, copy, data).result()
-            if failed:
-                print(f"without a fault this fails: {failed}")
-                return 1
+        # In such a process as the faults will be tried in: the tests pass there as long as there is no fault.
+        with ProcessPoolExecutor(1, FORK) as pool:
+            failed = (pool.submit(prepare, copy) if data.exists() else pool.submit(measure, copy, data)).result()
+        if failed:
+            print(f"without a fault this fails: {failed}")
+            return 1
         possible, exempt = listed(TOOL, copy, modules)
         for rule, count in exempt.most_common():
             print(f"no fault, {rule}: {count}")

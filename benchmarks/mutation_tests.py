@@ -205,6 +205,11 @@ def measure(copy: Path, data: Path) -> str:
     return failed
 
 
+def prepare(copy: Path) -> str:
+    """Import all tests once, for their bytecode and that of dynid; what cannot be imported, if anything."""
+    return _in_child(copy, [*TESTS, "--collect-only"], None, cpu=None)[0]
+
+
 def warm_up() -> None:
     """Import what takes long, but not dynid."""
     for name in WARM:
