@@ -2,6 +2,7 @@
 
 What is left out, because no test could or should notice it; everything else counts, tolerances and limits too:
 
+- *no operator*: the tool takes the star before arguments for a product; what it writes instead is mostly not Python.
 - *annotation*: a bar between types becomes another operator; types are for readers and checkers.
 - *type checker only*: the condition ``if TYPE_CHECKING``, and the removal of a decorator for type checkers alone.
 - *speed only*: the removal of a decorator that compiles or caches; the result is the same by design.
@@ -90,6 +91,8 @@ class Source:
     def exempt(self, fault: Fault) -> str:
         """The rule by which this is no fault; empty if it is one."""
         change = fault.operator.removeprefix("core/").rpartition("Operator_")[2]
+        if change.startswith(("Mul_", "Pow_")) and not self._is_operator(fault):
+            return "no operator"
         if change.startswith("BitOr_"):
             place = self.place(fault)
             return "annotation" if any(_holds(note, place) for note in self.annotations) else ""
@@ -106,6 +109,16 @@ class Source:
         if change in SAME_IF_CONSTANT | SAME_IF_COUNT:
             return self._same(fault, change)
         return ""
+
+    def _is_operator(self, fault: Fault) -> bool:
+        """Whether the place is between the two sides of an operation."""
+        begin, end = self.place(fault)
+        sides = [(node.left, node.right) for node in self.around(fault, ast.BinOp)]
+        sides += [(node.target, node.value) for node in self.around(fault, ast.AugAssign)]
+        return any(
+            (left.end_lineno, left.end_col_offset) <= begin and end <= (right.lineno, right.col_offset)
+            for left, right in sides
+        )
 
     def _same(self, fault: Fault, change: str) -> str:
         compared = self.around(fault, ast.Compare)[-1]

@@ -21,7 +21,7 @@ def first(µ: int | None, b=2) -> int | str:
 
 @cache
 def second():
-    return first(1) > 1
+    return first(*[1]) * 8 > 1
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ def place(operator: str, text: str, nth: int = 0) -> Fault:
         (place("RemoveDecorator", "@cache"), "speed only"),
         (place("RemoveDecorator", "@dataclass"), ""),
         (place("NumberReplacer", "3", 0), ""),
+        (place("ReplaceBinaryOperator_Mul_Add", "*", 0), "no operator"),
+        (place("ReplaceBinaryOperator_Mul_Add", "*", 1), ""),
     ],
     ids=str,
 )
