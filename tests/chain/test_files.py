@@ -359,6 +359,22 @@ def test_an_mjcf_coupling_freezes_where_mujocos_equation_puts_it(tmp_path):
         read_mjcf(write(tmp_path, COUPLED))
 
 
+@pytest.mark.parametrize(
+    ("coupling", "moved"),
+    [
+        ('joint1="f1" joint2="f2"', 0.3),  # the same way as the other, by default
+        ('joint1="f1" polycoef="0.07 5 5 5 5"', 0.07),  # held where it is; the slopes say nothing
+        ('joint1="f1"', 0.0),
+    ],
+)
+def test_an_mjcf_coupling_has_mujocos_defaults(coupling, moved, tmp_path):
+    text = COUPLED.replace('joint1="f1" joint2="f2" polycoef="0.01 -1 0.5 0 0"', coupling)
+    robot = read_mjcf(write(tmp_path, text), lock={"f2": 0.5})
+    nominal = robot.joints[0].link.nominal
+    assert nominal is not None
+    assert nominal.first_moment[0] == pytest.approx(2.0 * (3 * 0.1 + 0.3 + moved))
+
+
 def test_an_unknown_joint_to_lock_lists_the_joints(tmp_path):
     with pytest.raises(UnknownJoint, match=r"no joint 'finger'; .*known: wrist, finger1, finger2, finger3"):
         read_urdf(write(tmp_path, GRIPPER), lock={"finger1": 0.0, "finger": 0.0})

@@ -44,6 +44,53 @@ def test_what_lies_outside_the_span_lies_outside_the_shape(name, rng):
     assert np.all(points[inside] <= upper + 1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "lower", "upper"),
+    [
+        ("box", [-0.1, -0.2, 0.0], [0.1, 0.1, 0.4]),
+        ("ellipsoid", [0.0, -0.2, -0.3], [0.2, 0.2, 0.3]),
+        ("sphere", [-0.15, -0.05, -0.15], [0.15, 0.25, 0.15]),
+        ("frustum", [0.0, -0.1, -0.1], [0.3, 0.1, 0.1]),
+        ("cone", [-0.1, -0.3, -0.1], [0.1, 0.0, 0.1]),
+        ("union", [-0.1, -0.1, -0.1], [0.3, 0.1, 0.1]),
+        ("hull", [0.0, -0.2, 0.0], [0.1, 0.2, 0.3]),
+    ],
+)
+def test_the_span_is_the_smallest_box(name, lower, upper):
+    np.testing.assert_allclose(span(SHAPES[name]), [lower, upper], atol=1e-12)
+
+
+def test_the_span_of_a_tilted_cylinder_touches_its_rims():
+    axis = np.array([0.1, 0.2, 0.3]) / np.linalg.norm([0.1, 0.2, 0.3])
+    across = np.linalg.svd(axis[None])[2][1:]
+    turn = np.linspace(0.0, 2.0 * np.pi, 5001)
+    rim = 0.08 * np.column_stack([np.cos(turn), np.sin(turn)]) @ across
+    points = np.vstack([rim, rim + np.array([0.1, 0.2, 0.3])])
+    np.testing.assert_allclose(span(SHAPES["cylinder"]), [points.min(axis=0), points.max(axis=0)], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "point", "distance"),
+    [
+        ("sphere", [0.0, 0.1, 0.0], -0.15),
+        ("box", [0.3, 0.0, 0.1], 0.2),
+        ("box", [0.4, 0.5, 0.1], 0.5),
+        ("box", [0.09, 0.0, 0.1], -0.01),
+        ("box", [0.0, 0.0, 0.01], -0.01),
+        ("ellipsoid", [0.1, 0.0, 0.0], -0.1),
+        ("ellipsoid", [0.1, 0.0, 0.6], 0.1),
+        ("cylinder", [-0.1, -0.2, -0.3], 0.14**0.5),
+        ("cylinder", [0.05, 0.1, 0.15], -0.08),
+        ("hull", [0.05, 0.0, 0.15], -0.05),
+        ("hull", [-0.2, 0.0, 0.15], 0.2),
+    ],
+)
+def test_how_far_outside_is_in_metres(name, point, distance):
+    value, gradient = outside(SHAPES[name], np.array(point))
+    assert value == pytest.approx(distance, abs=1e-12)
+    assert np.linalg.norm(gradient) == pytest.approx(1.0) or name == "ellipsoid"
+
+
 def test_frustum_narrows_towards_its_end():
     cone = SHAPES["frustum"]
     assert outside(cone, np.array([0.01, 0.09, 0.0]))[0] < 0.0
@@ -85,6 +132,12 @@ def test_hull_of_a_mesh_is_that_of_its_vertices(tmp_path):
         (lambda p: Sphere(np.zeros(3), 0.0), "radius of a sphere must be positive"),
         (lambda p: Frustum.cylinder([0.0, 0.0, 0.0], [0.0, 0.0, 0.0], 0.1), "two different ends"),
         (lambda p: Frustum(np.zeros(3), np.ones(3), -0.1, 0.1), "must not be negative"),
+        (lambda p: Frustum(np.zeros(3), np.ones(3), 0.1, -0.1), "must not be negative"),
+        (lambda p: Frustum(np.zeros(3), np.ones(3), 0.0, 0.0), "one must be positive"),
+        (lambda p: Sphere(np.zeros(3), -0.1), "radius of a sphere must be positive"),
+        (lambda p: Sphere(np.zeros(3), np.inf), "radius of a sphere must be positive"),
+        (lambda p: Hull.of(1.1e6 * CORNERS / 0.3), "below 1e"),
+        (lambda p: Hull.of(np.zeros(3)), r"points \(n_points, 3\)"),
         (lambda p: Union(()), "at least one shape"),
         (lambda p: Hull.of(np.zeros((4, 3))), "span no volume"),
         (lambda p: Hull.of(np.zeros((4, 2))), r"points \(n_points, 3\)"),

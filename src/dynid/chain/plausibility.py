@@ -212,7 +212,7 @@ def _odd_centre(subject: _Subject) -> Iterator[LintFinding]:
     S = skew(com)
     about_origin = mass * S.T @ S
     reduced = np.linalg.eigvalsh(R @ subject.inertial.tensor @ R.T - about_origin)
-    possible = reduced[0] > 0.0 and reduced[0] + reduced[1] > reduced[2]
+    possible = reduced[0] + reduced[1] > reduced[2]  # and so all are positive
     wide = subject.extent is None or subject.gyration > ORIGIN_GYRATION * subject.extent
     if possible and wide and mass * distance**2 > ORIGIN_SHARE * subject.moments[2]:
         yield subject.finding(
