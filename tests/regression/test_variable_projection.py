@@ -187,7 +187,9 @@ def test_a_line_search_comes_close_and_refining_comes_closer(steps):
     shared = shared_information(exact, picked_columns(exact, models, start), np.ones(2))
     fixed = [Rigid.of(exact, j, shared, 1.0) for j in range(2)]
     near = _line_search(exact, models, start, fixed, 1, 0)
-    assert np.all(_costs(exact, models, near, fixed) <= _costs(exact, models, start, fixed))
+    # Costs are differences of the whole power, known to its rounding.
+    rounding = 1e-9 * np.array([part.beyond for part in fixed])
+    assert np.all(_costs(exact, models, near, fixed) <= _costs(exact, models, start, fixed) + rounding)
     found = np.array([pick.of(1, 0) for pick in near])
     # Four grid steps shrink by the golden ratio five times.
     assert np.all(np.abs(np.log(found / true)) <= 4.0 * np.log(ratio) * 0.618**4)
