@@ -103,7 +103,8 @@ MJCF_FEATURES = {
     ),
     "shape groups": mjcf(
         '<body name="a"><joint name="j" axis="0 1 1"/><geom group="2" type="box" size="0.1 0.2 0.3" pos="0.1 0 0"/>'
-        '<geom group="3" type="capsule" fromto="0 0 0 0 0 1" size="0.1"/></body>',
+        '<geom group="3" type="capsule" fromto="0 0 0 0 0 1" size="0.1"/><geom group="5" size="0.2" pos="0 1 0"/>'
+        '<geom group="4" size="0.2" pos="0 0 1"/><geom size="0.2" pos="1 0 0"/></body>',
         '<compiler inertiagrouprange="3 4"/>',
     ),
     "shapes instead of inertial": mjcf(
