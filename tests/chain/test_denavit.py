@@ -164,3 +164,13 @@ def test_spatial_arm_needs_the_torque_of_its_drawing(rng):
     assert tau[0, 1] == pytest.approx(3.0 * 9.80665 * (0.8 - 0.1))
     assert abs(tau[0, 0]) < 1e-12
     assert random_motion(robot, 3, rng).n_dof == 2
+
+
+def test_a_continuous_joint_turns_without_end():
+    row = DenavitJoint(
+        name="a", a=0.0, alpha=0.0, d=0.0, type="continuous", position_limits=(-1.0, 1.0), jerk_limit=5.0
+    )
+    (joint,) = DenavitTable(name="arm", convention="modified", joint=(row,)).robot().joints
+    assert joint.type == "revolute"
+    assert (joint.limits.lower, joint.limits.upper, joint.limits.jerk) == (-np.inf, np.inf, 5.0)
+    assert joint.limits.velocity == joint.limits.effort == joint.limits.acceleration == np.inf

@@ -308,3 +308,9 @@ def test_bounds_may_meet_in_one_value(model):
     made = compile_demands(model, Constraints(bounds=Bounds.of({"m1": (5.0, 7.0)}), pinned={"m1": 5.0}))
     assert (made.lower[0], made.upper[0]) == (5.0, 5.0)
     assert compile_demands(model).lower[0] == 1e-6
+
+
+def test_sizes_are_a_kilogram_ten_centimetres_and_a_hundredth_of_inertia(model):
+    made = compile_demands(model)
+    expected = {"m": 1.0, "c": 0.1, "I": 0.01, "f": 1.0}
+    assert made.sizes.tolist() == [expected[name[0]] for name in made.names_p]

@@ -200,3 +200,16 @@ def test_a_line_search_comes_close_and_refining_comes_closer(steps):
 def test_refining_leaves_models_without_shape_alone(rows):
     picked = [Picked((0,), ((),), 0.0, "")] * 2
     assert refined(rows, (Viscous(),), picked, (), np.ones(2)) == picked
+
+
+def test_stretches_and_blocks_divide_the_time_evenly(rows):
+    plan = rows.samples[0].plan
+    motion = rows.samples[0].segments[0].motion
+    for j in range(2):
+        share = np.bincount(rows.stretch[j]) / len(rows.stretch[j])
+        np.testing.assert_allclose(share, 1.0 / N_STRETCHES, atol=0.02)
+        assert np.all(np.diff(rows.stretch[j]) >= 0)
+        # Ten periods of the low-pass in a block, but a dozen blocks at least.
+        wanted = int(np.clip((motion.t[-1] - motion.t[0]) * plan.low_pass.cutoff_hz / 10.0, 12, 200))
+        assert abs(rows.block[j].max() + 1 - wanted) <= 1
+        assert np.all(np.diff(rows.block[j]) >= 0)
