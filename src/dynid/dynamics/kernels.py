@@ -265,22 +265,11 @@ def _outward(chain, q, dq, ddq, first, last, E, V, X):
 @inlined
 @no_type_check
 def _own_subspaces(chain, s):
-    """Rows n_dof·i + i of s: the subspace of joint i in the frame of its own link, the same for all lanes."""
+    """Row n_dof·i + j of s is the subspace of joint j in the frame of link i; here those of j = i, for all lanes."""
     n_dof = chain.parent.shape[0]
     for i in range(n_dof):
         for r in range(6 * L):
             s[n_dof * i + i, r] = chain.S[i, r // L]
-
-
-@inlined
-@no_type_check
-def _row(chain, i, j, E, X, s, y):
-    """Row of joint j over the parameters of link i. Row n_dof·i + j of s: the subspace of joint j in link i's frame."""
-    n_dof = chain.parent.shape[0]
-    here = s[n_dof * i + j]
-    if j != i:
-        _move(E[i], s[n_dof * chain.parent[i] + j], here)
-    _project(here, X[i], y)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -300,7 +289,10 @@ def fill_regressor(chain, q, dq, ddq, start, stop, out):
         for i in range(n_dof):
             j = i
             while j >= 0:
-                _row(chain, i, j, E, X, s, y)
+                here = s[n_dof * i + j]
+                if j != i:
+                    _move(E[i], s[n_dof * chain.parent[i] + j], here)
+                _project(here, X[i], y)
                 for k in range(L if first + L < stop else stop - first):
                     row = out[first + k, j, 10 * i : 10 * i + 10]
                     for c in range(10):
@@ -326,7 +318,10 @@ def fill_columns(chain, q, dq, ddq, place, out):
         for i in range(n_dof):
             j = i
             while j >= 0:
-                _row(chain, i, j, E, X, s, y)
+                here = s[n_dof * i + j]
+                if j != i:
+                    _move(E[i], s[n_dof * chain.parent[i] + j], here)
+                _project(here, X[i], y)
                 for c in range(10):
                     if place[j, 10 * i + c] >= 0:
                         to = place[j, 10 * i + c] * n_samples + first
