@@ -17,12 +17,15 @@ GROUPS = {
     "logs": tuple(NAMES[14:]),
 }
 N_CASES = 20_000
+SHARE = 0.76
+"""Of the cases of each target, so that the suite keeps its time; ``make fuzz`` goes on as long as it is told."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_damaged_file_is_refused_by_name_or_gives_a_valid_value(tmp_path, group):
-    command = [sys.executable, "-m", "tests.fuzzing", *GROUPS[group], "--keep", str(tmp_path / "failures")]
+    command = [sys.executable, "-m", "tests.fuzzing", *GROUPS[group], "--share", str(SHARE)]
+    command += ["--keep", str(tmp_path / "failures")]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900)
     found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -37,4 +40,4 @@ def test_the_battery_has_the_promised_number_of_cases_and_leaves_no_target_out()
     from tests.fuzzing.targets import target
 
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(NAMES)
-    assert sum(target(name).cases for name in NAMES) >= N_CASES
+    assert SHARE * sum(target(name).cases for name in NAMES) >= N_CASES

@@ -158,7 +158,7 @@ def test_intervals_cover_the_truth(name, cutoff, rng):
     samples = Samples(recording.joint_names, (Segment(case.motion, case.tau),), plan)
     noise = 0.05 * np.sqrt(np.mean(case.tau**2, axis=0))
     draw = redrawn(case, samples, rng, noise)
-    inside, n_draws = 0, {"random3": 200, "panda": 80}.get(name, 40)
+    inside, n_draws = 0, {"random3": 120, "panda": 60}.get(name, 30)
     for _ in range(n_draws):
         estimate = WLS().fit(draw())
         inside += int(np.count_nonzero(np.abs(estimate.beta - case.beta) <= 1.96 * estimate.std))
