@@ -306,6 +306,7 @@ def fill_columns(chain, q, dq, ddq, place, out):
     """Write entry (joint, column) of the inertial regressor over all samples into out[place[joint, column]].
 
     Where `place` is negative nothing is written. What a factorisation reads lies in one piece, as it is computed.
+    The walk over links and joints stands here again: behind a function of its own it takes up to twice as long.
     """
     n_dof, n_samples, flat = chain.parent.shape[0], q.shape[0], out.ravel()
     E, X = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L))
