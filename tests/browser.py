@@ -177,4 +177,4 @@ def browser(folder: Path, *, webgl: bool = True) -> Iterator[Page]:
             process.wait(timeout=10.0)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait()
+            process.wait(timeout=10.0)

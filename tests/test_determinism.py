@@ -14,6 +14,7 @@ from dynid.dynamics.threads import n_threads, with_threads
 from dynid.errors import ConfigError
 from dynid.recording import Conditioning
 from dynid.regression import SampleRows, compress
+from tests.processes import PATIENCE
 from tests.regression.logs import truth
 
 SCRIPT = """
@@ -47,7 +48,12 @@ def outputs(folder: Path, threads: str, workers: str) -> dict[str, bytes]:
     folder.mkdir()
     counts = dict.fromkeys(("DYNID_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads)
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, workers], cwd=folder, env=os.environ | counts, capture_output=True, text=True
+        [sys.executable, "-c", SCRIPT, workers],
+        cwd=folder,
+        env=os.environ | counts,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return {

@@ -29,6 +29,7 @@ from dynid.errors import OutputError
 from dynid.tracking.stream import udp_samples
 from dynid.writers import load_model
 from tests.commands import FILES, WRITING, arguments, denavit, saved
+from tests.processes import PATIENCE, finished, started
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OPENBLAS_NUM_THREADS": "1"}
@@ -165,7 +166,7 @@ def test_a_run_killed_while_writing_leaves_the_old_files_or_the_new_ones(tmp_pat
         process.stdout.readline()
         time.sleep(rng.uniform(0.0, 0.05))
         process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE)
         data = [target.read_bytes() for target in targets]
         assert [len(one) for one in data] == [1_500_000, 1_500_000]
         assert [len(set(one)) for one in data] == [1, 1]
@@ -222,18 +223,10 @@ LONG = {
 
 
 def interrupted(command: list[str], folder: Path, delay: float) -> tuple[int, str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dynid", *command], cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+    process = started(command, folder)
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
-    try:
-        _, said = process.communicate(timeout=90)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        _, said = process.communicate()
-        pytest.fail(f"still running 90 s after an interrupt: {said[-500:]}")
+    _, said = finished(process)
     return process.returncode, said
 
 
@@ -367,7 +360,7 @@ def test_two_runs_into_one_folder_never_mix(tmp_path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(timeout=PATIENCE)
     assert mixed == []
     assert sorted(files_of(tmp_path)) == ["out/model.json", "out/report.html"]
 
@@ -391,12 +384,10 @@ def test_two_commands_at_once_leave_the_files_of_one(tmp_path):
         robot = denavit(tmp_path / f"{name}.toml", ("a", "b"), name)
         assert main(["simulate", str(robot), "--duration", "10", "--out", str(tmp_path / f"{name}.csv")]) == 0
         command = ["identify", f"{name}.toml", f"{name}.csv", "--out", "out", "--force"]
-        runs.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "dynid", *command], cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.DEVNULL
-            )
-        )
-    assert all(run.wait(timeout=300) in (0, 1) for run in runs)
+        runs.append(started(command, tmp_path))
+    for run in runs:
+        _, said = finished(run)
+        assert run.returncode in (0, 1), said
     named = json.loads((tmp_path / "out" / "model.json").read_text())["robot"]["name"]
     assert f"{named}.csv" in (tmp_path / "out" / "run.json").read_text()
     assert named in (tmp_path / "out" / "report.html").read_text(encoding="utf-8").partition("</h1>")[0]

@@ -65,6 +65,25 @@ def habit_complaints(text: str, *, may_print: bool) -> list[str]:
     return found
 
 
+def waiting_complaints(text: str) -> list[str]:
+    """Waits for a process or a thread without a limit: one that hangs would hang the whole suite."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        name, limited = node.func.attr, any(word.arg in ("timeout", None) for word in node.keywords)
+        starts = name in ("run", "check_call", "check_output") and getattr(node.func.value, "id", "") == "subprocess"
+        waits = name in ("communicate", "wait", "join") and not node.args
+        if (starts or waits) and not limited:
+            found.append(f"line {node.lineno}: {name} without timeout")
+    return found
+
+
+@pytest.mark.parametrize("path", [p for p in python_files() if p.is_relative_to(ROOT / "tests")], ids=lambda p: p.name)
+def test_no_test_waits_without_end(path):
+    assert waiting_complaints(path.read_text(encoding="utf-8")) == []
+
+
 @pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_modules_classes_and_functions_stay_short(path):
     assert size_complaints(path.read_text(encoding="utf-8"), library=in_library(path)) == []
@@ -103,6 +122,10 @@ def test_the_rules_find_what_they_forbid():
     assert len(size_complaints(long_class, library=True)) == 1
     assert size_complaints(long_class, library=False) == []
     assert len(size_complaints("\n" * (MAX_MODULE_LINES + 1), library=True)) == 1
+    for wait in ("subprocess.run(command)", "process.communicate()", "thread.join()", "process.wait()"):
+        assert len(waiting_complaints(wait)) == 1
+    for wait in ("subprocess.run(command, timeout=9)", "process.wait(timeout=9)", "', '.join(words)"):
+        assert waiting_complaints(wait) == []
     assert len(habit_complaints("print(1)", may_print=False)) == 1
     assert habit_complaints("print(1)", may_print=True) == []
     for handler in ("except Exception:", "except (ValueError, Exception):", "except:"):

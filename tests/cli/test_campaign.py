@@ -22,6 +22,8 @@ from dynid.cli.workers import Workers
 from dynid.errors import ConfigError, RegressionError
 from dynid.recording import write_csv
 from dynid.writers import CampaignRow, campaign_page
+from tests.cluster import cluster
+from tests.processes import PATIENCE, ended, finished, started
 from tests.regression.logs import truth
 
 MANIFEST = """
@@ -53,8 +55,6 @@ logs = ["planar.csv", "planar2.csv"]
 delay = 0
 """
 GOOD = ("planar", "spatial", "both")
-PATIENCE = 120.0
-"""Seconds after which a subprocess that is waited for counts as hanging."""
 
 
 @pytest.fixture(scope="module")
@@ -87,15 +87,14 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def started(folder: Path, out: Path, *more: str) -> subprocess.Popen:
-    command = [sys.executable, "-m", "dynid", "identify", str(folder / "arms.toml"), "--out", str(out), *more]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def campaign(folder: Path, out: Path, *more: str) -> subprocess.Popen[str]:
+    return started(["identify", str(folder / "arms.toml"), "--out", str(out), *more])
 
 
 def wait_until(condition, process: subprocess.Popen) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
-        assert process.poll() is None, f"ended too early: {process.communicate()}"
+        assert process.poll() is None, f"ended too early: {finished(process)}"
         assert time.monotonic() < deadline, "nothing happened"
         time.sleep(0.002)
 
@@ -135,12 +134,12 @@ def test_a_run_is_the_identification_it_would_be_alone(plain, folder, tmp_path, 
 @pytest.mark.slow
 def test_processes_give_the_same_bytes_though_one_is_killed_half_way(plain, folder, tmp_path):
     out = tmp_path / "killed"
-    process = started(folder, out, "--workers", "2")
+    process = campaign(folder, out, "--workers", "2")
     wait_until(lambda: n_under_way(out) > 0, process)
     children = psutil.Process(process.pid).children(recursive=True)
     victims = [child.pid for child in children if "popen_loky" in " ".join(child.cmdline())]
     os.kill(victims[0], signal.SIGKILL)
-    _, errors = process.communicate(timeout=PATIENCE)
+    _, errors = finished(process)
     assert process.returncode == 1, errors
     assert "Traceback" not in errors
     assert contents(out) == contents(plain)
@@ -149,19 +148,11 @@ def test_processes_give_the_same_bytes_though_one_is_killed_half_way(plain, fold
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_bytes_though_a_worker_is_killed_half_way(plain, folder, tmp_path):
     out = tmp_path / "dask"
-    cluster = subprocess.Popen(
-        [sys.executable, "-m", "tests.cli.cluster"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        about = json.loads(cluster.stdout.readline())
-        process = started(folder, out, "--workers", about["address"])
+    with cluster() as local:
+        process = campaign(folder, out, "--workers", local.address)
         wait_until(lambda: n_under_way(out) > 0, process)
-        os.kill(about["pids"][0], signal.SIGKILL)
-        _, errors = process.communicate(timeout=PATIENCE)
-    finally:
-        cluster.stdin.close()
-        cluster.wait(timeout=PATIENCE)
-        cluster.stdout.close()
+        os.kill(local.pids[0], signal.SIGKILL)
+        _, errors = finished(process)
     assert process.returncode == 1, errors
     assert "Traceback" not in errors
     assert contents(out) == contents(plain)
@@ -192,10 +183,9 @@ def test_a_run_that_kills_every_worker_is_given_up_and_costs_no_other(folder, tm
 @pytest.mark.slow
 def test_a_killed_campaign_goes_on_where_it_was(plain, folder, tmp_path, capsys):
     out = tmp_path / "resumed"
-    process = started(folder, out)
+    process = campaign(folder, out)
     wait_until(lambda: (out / "planar" / "status.json").exists() and n_under_way(out) > 0, process)
-    process.kill()
-    process.communicate()
+    ended(process)
     before = (out / "planar" / "model.json").stat().st_mtime_ns
     assert main(["identify", str(folder / "arms.toml"), "--out", str(out)]) == 1
     assert "done by an earlier campaign" in capsys.readouterr().out

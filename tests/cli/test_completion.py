@@ -13,6 +13,7 @@ from dynid.cli.data import FormName, SetName
 from dynid.cli.options import FrictionName, RobotName
 from dynid.dynamics import FRICTION
 from dynid.recording import CONVERTERS, DATA_SETS
+from tests.processes import PATIENCE
 
 ASK = """
 source "$1"; shift
@@ -36,7 +37,11 @@ def candidates(script, *words):
     if shutil.which("bash") is None:
         pytest.skip("bash is not here to try the script in")
     done = subprocess.run(
-        ["bash", "--norc", "-c", ASK, "bash", str(script), "dynid", *words], capture_output=True, text=True, check=True
+        ["bash", "--norc", "-c", ASK, "bash", str(script), "dynid", *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
     )
     return done.stdout.split()
 

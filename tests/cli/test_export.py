@@ -17,6 +17,7 @@ from dynid.cli.identify import _texts
 from dynid.cli.options import RobotOptions
 from dynid.cli.pipeline import hashed
 from dynid.writers import save_model
+from tests.processes import PATIENCE
 from tests.writers.exported import impossible, model_of
 from tests.writers.test_mjcf import ARM as MJCF
 from tests.writers.test_urdf import ARM, LOCK
@@ -203,8 +204,8 @@ def test_the_c_lines_of_the_documentation_compile_and_run(folder, rng):
     save_model(model, folder / "model.json")
     assert main(["export", "model.json", "--to", "c", "--out", "panda.h"]) == 0
     (folder / "control.c").write_text(program)
-    subprocess.run(shlex.split(line), cwd=folder, check=True)
-    done = subprocess.run([folder / "control"], capture_output=True, text=True, check=True)
+    subprocess.run(shlex.split(line), cwd=folder, check=True, timeout=PATIENCE)
+    done = subprocess.run([folder / "control"], capture_output=True, text=True, check=True, timeout=PATIENCE)
     robot = model.model.robot
     q = np.array([[0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]])
     gravity = TorqueModel(robot).torque(Motion.at_rest(q), model.theta[:70])

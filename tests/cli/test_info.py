@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from dynid.cli import main
+from tests.processes import PATIENCE
 
 
 def test_info_shows_joints_base_parameters_and_what_is_never_seen(capsys):
@@ -64,6 +65,6 @@ def test_help_imports_nothing_heavy():
         "heavy = [m for m in ('numpy', 'scipy', 'numba', 'pinocchio', 'pydantic', 'plotly') if m in sys.modules]\n"
         "raise SystemExit(1 if heavy else 0)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "info" in done.stdout

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from dynid.cli.progress import progress
+from tests.processes import PATIENCE
 
 pty = pytest.importorskip("pty", reason="no pseudo-terminals on this system")
 
@@ -76,7 +77,7 @@ def test_no_color_is_honoured():
 
 
 def test_a_pipe_gets_neither_progress_nor_colour():
-    done = subprocess.run([sys.executable, "-c", WORK], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", WORK], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout == ""
     assert done.stderr == "warning    done\n"
 

@@ -8,6 +8,8 @@ import pytest
 from dynid import TorqueModel, base_parameters, load_robot
 from dynid.cli import main
 from dynid.writers import Compressed, IdentifiedModel, load_model, save_model
+from tests.cluster import cluster
+from tests.processes import finished, started
 
 BOUNDS = "parameter,lower,upper\nm1,0,10\nm2,0,5\nc1y,-1.42,0.08\nc2x,-0.8,0\n"
 
@@ -63,6 +65,17 @@ def test_same_seed_same_parameters_whatever_the_workers(model_file, capsys):
         masses.append([link["mass"] for link in json.loads(capsys.readouterr().out)["links"]])
     assert masses[0] == masses[1]
     assert masses[0] != masses[2]
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_the_same_parameters(model_file, tmp_path):
+    command = arguments(model_file, "--runs", "3", "--seed", "5")
+    assert main([*command, "--out", str(tmp_path / "here")]) == 0
+    with cluster() as local:
+        process = started([*command, "--out", str(tmp_path / "there"), "--workers", local.address])
+        _, errors = finished(process)
+    assert process.returncode == 0, errors
+    assert (tmp_path / "here" / "model.json").read_bytes() == (tmp_path / "there" / "model.json").read_bytes()
 
 
 def test_annealing_prints_links_constraints_and_gap(model_file, capsys):

