@@ -1,15 +1,20 @@
 """Every format gives the same recording, at once or as a stream."""
 
 import gc
+import subprocess
+import sys
 import tracemalloc
 from itertools import islice
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv as pa_csv
 from rosbags.rosbag2 import StoragePlugin
 
 from dynid.errors import RecordingError
 from dynid.recording import ColumnMap, Recording, read_recording, stream_recording, write_csv
+from tests.processes import finished
 from tests.recording.logs import JOINTS, STEP_NS, WRITERS, columns_of, csv_text, make_recording, write_bag
 
 SIGNALS = ("t", "q", "dq", "tau")
@@ -184,6 +189,47 @@ def test_the_memory_of_a_stream_does_not_grow_with_the_log(tmp_path, suffix):
     # Text read ahead and pieces in flight take some 12 MB whatever the length; the text alone has 38 MB. How many
     # pieces are in flight depends on what else the machine does: the peaks cannot be compared among themselves.
     assert max(peaks) < 20e6
+
+
+def test_threads_of_pyarrow_meet_no_open_file_of_python(tmp_path, rng, monkeypatch):
+    given = []
+    read_csv = pa_csv.read_csv
+
+    def noted(source: object, **how: object) -> object:
+        given.append(source)
+        return read_csv(source, **how)
+
+    monkeypatch.setattr(pa_csv, "read_csv", noted)
+    monkeypatch.delattr(pa_csv, "open_csv")
+    write_csv(make_recording(rng), tmp_path / "log.csv.gz")
+    read_recording(tmp_path / "log.csv.gz", JOINTS)
+    assert given
+    assert all(isinstance(source, pa.BufferReader) for source in given)
+
+
+GIVE_UP = """
+from pathlib import Path
+from dynid.recording import ColumnMap
+from dynid.recording.text import text_table
+for _ in range(8):
+    table = text_table(Path("log.csv"), ColumnMap())
+    next(iter(table.blocks(table.names[:3], 500)))
+print("read")
+"""
+
+
+def test_a_process_that_gives_up_a_long_text_half_way_ends(tmp_path):
+    cells = ",".join(["0.12345678901234567"] * 20)
+    (tmp_path / "log.csv").write_text(",".join(f"x{k}" for k in range(20)) + "\n" + f"{cells}\n" * 30_000)
+    command = [sys.executable, "-c", GIVE_UP]
+    # Threads that still read when the interpreter ends would keep it from ending, or crash it, in one of five runs.
+    together = [
+        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for process in together:
+        said, errors = finished(process)
+        assert (process.returncode, said.strip()) == (0, "read"), errors
 
 
 @pytest.mark.data

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -22,16 +22,15 @@ from dynid.recording.mapping import ColumnMap
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, Recording
 from dynid.recording.spelling import STEMS
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
 __all__ = ["text_table", "write_csv"]
 
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at to find its header, separator and decimal mark."""
-PARSE_BYTES = 1 << 18
-"""How much text is parsed at a time; pyarrow reads some 32 such pieces ahead."""
+TEXT_BYTES = 1 << 21
+"""How much text is read at a time."""
+PARSE_BYTES = 1 << 19
+"""How much of it a thread parses at a time."""
 LONGEST_CELL = 1000
 """Letters of a cell above which it is no number, and is not quoted."""
 COMMENT_LINE = re.compile(rb"^#[^\n]*\n?", re.MULTILINE)
@@ -168,30 +167,14 @@ def _cells(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in row]
 
 
-class _WithoutComments(io.RawIOBase):
-    """The rows of numbers of a text file, without the lines that start with #."""
-
-    def __init__(self, stream: gzip.GzipFile | io.BufferedReader) -> None:
-        self._stream = stream
-        self._pending = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        room = memoryview(buffer).cast("B")
-        while not self._pending:
-            data = self._stream.read(PARSE_BYTES)
-            if not data:
-                return 0
-            data += self._stream.readline()
-            if data.startswith(b"#") or b"\n#" in data:
-                data = COMMENT_LINE.sub(b"", data)
-            self._pending = memoryview(data)
-        n_bytes = min(len(room), len(self._pending))
-        room[:n_bytes] = self._pending[:n_bytes]
-        self._pending = self._pending[n_bytes:]
-        return n_bytes
+def _texts(stream: gzip.GzipFile | io.BufferedReader) -> Iterator[bytes]:
+    """The rows of numbers of a text file, some thousand whole lines at a time, without those that start with #."""
+    while text := stream.read(TEXT_BYTES):
+        text += stream.readline()
+        if text.startswith(b"#") or b"\n#" in text:
+            text = COMMENT_LINE.sub(b"", text)
+        if text and not text.isspace():
+            yield text
 
 
 def _blocks(path: Path, dialect: _Dialect, names: Sequence[str], n_samples: int) -> Iterator[Block]:
@@ -201,7 +184,7 @@ def _blocks(path: Path, dialect: _Dialect, names: Sequence[str], n_samples: int)
         stream.read(dialect.n_bytes_before)
         try:
             block = None
-            for block in regrouped(_parsed(_WithoutComments(stream), dialect, names), n_samples):
+            for block in regrouped(_parsed(stream, dialect, names), n_samples):
                 yield block
             if block is None:
                 raise _diagnosed(path, dialect, names, "no rows")
@@ -210,7 +193,7 @@ def _blocks(path: Path, dialect: _Dialect, names: Sequence[str], n_samples: int)
 
 
 def _parsed(
-    stream: io.RawIOBase, dialect: _Dialect, names: Sequence[str]
+    stream: gzip.GzipFile | io.BufferedReader, dialect: _Dialect, names: Sequence[str]
 ) -> Iterator[Float[Array, "n_samples n_columns"]]:
     import pyarrow as pa
     from pyarrow import csv as pa_csv
@@ -218,19 +201,23 @@ def _parsed(
     # Numbers for names: the file's own may be empty.
     labels = [str(k) for k in range(len(dialect.names))]
     wanted = [str(dialect.names.index(name)) for name in names]
-    reader = pa_csv.open_csv(
-        stream,
-        read_options=pa_csv.ReadOptions(column_names=labels, block_size=PARSE_BYTES),
-        parse_options=pa_csv.ParseOptions(delimiter=dialect.delimiter),
-        convert_options=pa_csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, pa.float64()),
-            include_columns=wanted,
-            null_values=[""],
-            decimal_point=dialect.decimal,
-        ),
-    )
-    for batch in reader:
-        yield np.stack([column.to_numpy(zero_copy_only=False) for column in batch.columns]).T
+    for text in _texts(stream):
+        # A copy that belongs to pyarrow: its threads must never meet an object of Python, such as an open file. They
+        # live on when a log is given up half-way, and then keep the process from ending, or crash it.
+        own = pa.BufferOutputStream()
+        own.write(text)
+        table = pa_csv.read_csv(
+            pa.BufferReader(own.getvalue()),
+            read_options=pa_csv.ReadOptions(column_names=labels, block_size=PARSE_BYTES),
+            parse_options=pa_csv.ParseOptions(delimiter=dialect.delimiter),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.float64()),
+                include_columns=wanted,
+                null_values=[""],
+                decimal_point=dialect.decimal,
+            ),
+        )
+        yield np.stack([column.to_numpy() for column in table.columns]).T
 
 
 def _diagnosed(path: Path, dialect: _Dialect, names: Sequence[str], reason: str) -> RecordingError:
