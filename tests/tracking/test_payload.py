@@ -70,7 +70,7 @@ def test_the_mass_is_right_within_a_tenth_of_a_second_of_the_pick():
 
 
 @pytest.mark.parametrize(
-    ("seed", "duration"), [(0, 8.0), *(pytest.param(seed, 30.0, marks=pytest.mark.slow) for seed in range(1, 3))]
+    ("seed", "duration"), [(0, 8.0), *(pytest.param(seed, 20.0, marks=pytest.mark.slow) for seed in range(1, 3))]
 )
 def test_no_event_is_announced_without_one(seed, duration):
     motion = fourier(PANDA.robot, np.arange(round(duration * RATE)) / RATE, seed)
