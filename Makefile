@@ -1,7 +1,7 @@
 # make demo and make test do their own set-up: they need Python >= 3.11, make and git, nothing else.
 # Written for GNU make 3.81 and later.
 
-.PHONY: help setup demo test lint bench peers mutate docs lock fuzz clean
+.PHONY: help setup demo test lint bench peers mutate audit docs lock fuzz clean
 
 # The first Python that really runs and is new enough; a pyenv shim may exist and not run.
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -27,6 +27,7 @@ help:
 	@echo "make bench   one page of ratios"
 	@echo "make peers   the programs that make bench compares with, into .peers (needs the network)"
 	@echo "make mutate  small faults in chain/ and regression/, and the share that the tests notice (needs the network)"
+	@echo "make audit   the lock against published advisories (needs the network)"
 	@echo "make fuzz    damaged files for FUZZ_SECONDS, and the property tests with many more examples"
 	@echo "make docs    the documentation, into docs/_build/html"
 	@echo "make setup   the environment .venv alone (demo, test and the others do it themselves)"
@@ -60,6 +61,17 @@ mutate: .venv/.test .mutation/.ready
 	@.mutation/bin/python -m pip --disable-pip-version-check -qq install --require-hashes -r requirements/mutation.txt
 	@touch $@
 
+# Strict: a package that the advisories could not be asked about is a failure, not a note.
+audit: .audit/.ready
+	for lock in run test docs peers mutation audit; do \
+		echo "requirements/$$lock.txt" && \
+		.audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$lock.txt || exit 1; done
+
+.audit/.ready: requirements/audit.txt .venv/python
+	@$(BIN)/python -m venv .audit
+	@.audit/bin/python -m pip --disable-pip-version-check -qq install --require-hashes -r requirements/audit.txt
+	@touch $@
+
 fuzz: .venv/.test
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzzing --seconds $(FUZZ_SECONDS) --seed $$(date +%s)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m hypothesis --hypothesis-profile=fuzz $(ARGS)
@@ -78,6 +90,8 @@ lock: .venv/python
 	@.venv/lock/bin/uv pip compile requirements/peers.in $(LOCKING) -o requirements/peers.txt
 	@echo "locking requirements/mutation.txt"
 	@.venv/lock/bin/uv pip compile requirements/mutation.in $(LOCKING) -o requirements/mutation.txt
+	@echo "locking requirements/audit.txt"
+	@.venv/lock/bin/uv pip compile requirements/audit.in $(LOCKING) -o requirements/audit.txt
 	@if grep -n -E '://|^--(extra-)?index|^--find-links' requirements/*.txt; then \
 		echo "requirements name an address"; exit 1; fi
 
@@ -109,5 +123,5 @@ endef
 	@touch $@
 
 clean:
-	rm -rf .venv .peers .mutation demo dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+	rm -rf .venv .peers .mutation .audit demo dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

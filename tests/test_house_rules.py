@@ -106,7 +106,7 @@ def test_no_file_names_a_path_of_one_machine():
 
 def test_the_lock_names_no_address_and_hashes_every_package():
     files = sorted((ROOT / "requirements").glob("*.txt"))
-    assert [path.stem for path in files] == ["docs", "mutation", "peers", "run", "test"]
+    assert [path.stem for path in files] == ["audit", "docs", "mutation", "peers", "run", "test"]
     for path in files:
         text = path.read_text(encoding="utf-8")
         assert ADDRESS.search(text) is None, path.name

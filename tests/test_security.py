@@ -271,6 +271,41 @@ def test_dependencies_have_hashes_and_no_addresses():
     assert not any("@" in name for name in project["dependencies"])
 
 
+REPAIRED = {
+    "distributed": "2026.1.1",  # CVE-2026-23528, scripts in the dashboard
+    "jinja2": "3.1.6",  # CVE-2025-27516, out of the sandbox
+    "lxml": "6.1.3",  # CVE-2026-41066 and CVE-2026-49825, entities of files on the machine
+    "msgpack": "1.2.1",  # CVE-2026-57585, a crash after an error
+    "pyarrow": "23.0.1",  # CVE-2026-25087, use after free
+    "requests": "2.33.0",  # CVE-2026-25645
+    "tornado": "6.5.8",  # GHSA-wwv5-g3v4-889x, GHSA-8423-8fgw-73vq
+    "urllib3": "2.7.0",  # CVE-2026-44431, CVE-2026-44432
+}
+"""First releases without what was published about a package, as looked up by hand on 2026-11-16; see `make audit`."""
+
+
+def release(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def test_no_locked_package_is_older_than_its_last_repair():
+    locked: dict[str, set[str]] = {}
+    for path in (ROOT / "requirements").glob("*.txt"):
+        for name, version in re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([0-9.]+)", path.read_text(), re.MULTILINE):
+            locked.setdefault(name, set()).add(version)
+    assert REPAIRED.keys() <= locked.keys()
+    assert [name for name, first in REPAIRED.items() if min(map(release, locked[name])) < release(first)] == []
+
+
+def test_no_older_release_can_be_installed_where_dynid_names_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
+    least = {re.split(r"[\[>]", entry)[0]: entry.partition(">=")[2] for entry in named}
+    least["distributed"] = least.pop("dask")
+    old = [name for name, first in REPAIRED.items() if name in least and release(least[name]) < release(first)]
+    assert old == []
+
+
 # ---- names that are markup, formulas or orders to a terminal
 
 
