@@ -16,7 +16,7 @@ from dynid.recording.findings import MAP
 from dynid.recording.sensors import Level, SensorModel
 from dynid.recording.synthetic import Synthetic, simulate
 from tests.recording.doctor_faults import limited_arm
-from tests.recording.model_faults import FAULTS, varied_log
+from tests.recording.model_faults import FAULTS, clean_log, varied_log
 from tests.robots import random_robot
 
 SENSORS = SensorModel(
@@ -63,6 +63,14 @@ def test_a_fault_is_called_by_its_name(logs, fault, rng):
         assert re.search(r"\d", finding.evidence)  # the number that shows it
         assert finding.cause
         assert finding.fix
+
+
+def test_a_load_picked_up_on_the_way_is_not_taken_for_a_joint_turned_round():
+    robot, fault = load_robot("wam7"), "load change"
+    # One of the few draws in which a torque of the other sign would leave less of the torque as well.
+    rng = np.random.default_rng([7777, 41, sum(map(ord, fault)), sum(map(ord, robot.name))])
+    found = codes(robot, FAULTS[fault].spoil(clean_log(robot, rng, longest=40.0), rng))
+    assert found == ["load-change"]
 
 
 def repaired(log: Synthetic, spoiled: Recording, fix: str, folder) -> Recording:

@@ -47,6 +47,8 @@ DRIFT_SHARE = 0.08
 """Part of the residual that a drift must explain."""
 LOAD_SHARE = 0.3
 """Part of the residual that a change of load must explain."""
+LOAD_EXPLAINS = 0.5
+"""The same where the columns would otherwise be read as wrong."""
 PAYLOAD_SHARE = 0.93
 """Part of the difference to the robot file that a load must explain: wrong inertias look otherwise."""
 PAYLOAD_HEAVY = 0.85
@@ -83,7 +85,7 @@ def model_findings(
     if len(dead):
         return tuple(_constant(robot, int(j)) for j in dead)
     arm = Arm.of(robot)
-    found = search(arm, rows)
+    found = _with_load(arm, search(arm, rows))
     findings = _foreign(arm, found)
     if findings:
         return tuple(findings)
@@ -100,6 +102,16 @@ def model_findings(
     findings += _unexcited(arm, judged, friction)
     grave = [Severity.ERROR, Severity.WARNING, Severity.INFO]
     return tuple(sorted(findings, key=lambda finding: grave.index(finding.severity)))
+
+
+def _with_load(arm: Arm, found: Searched) -> Searched:
+    """The log as it is where a change of load explains what no reading of its columns does."""
+    plain = found.plain
+    if not found.changed or not suspicious(found.best):
+        return found
+    step = load_step_of(arm, plain, plain.joint_fit(arm), np.full(plain.rows.n_rows, True))
+    loaded = step is not None and step.effect.share > LOAD_EXPLAINS and abs(step.mass) > SURE * step.error
+    return Searched(plain, plain) if loaded else found
 
 
 def _constant(robot: Robot, joint: int) -> Finding:
@@ -121,7 +133,7 @@ def _foreign(arm: Arm, found: Searched) -> list[Finding]:
         return []
     best = found.best
     step = load_step_of(arm, best, best.joint_fit(arm), np.full(best.rows.n_rows, True))
-    if step is not None and step.effect.share > 0.5:
+    if step is not None and step.effect.share > LOAD_EXPLAINS:
         return []  # a light wrist that picks up a heavy load
     evidence = f"the equations with friction explain {100.0 * (1.0 - min(1.0, float(np.median(noise)) ** 2)):.0f} % of "
     evidence += "the torque (median of the joints); more than 90 % is normal"
