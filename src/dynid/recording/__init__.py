@@ -34,6 +34,7 @@ MODULES = (
     "published",
     "datasets",
     "matlab",
+    "hdf5_storage",
     "containers",
     "parquet",
     "bags",

@@ -14,6 +14,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import RecordingError
 from dynid.recording.columns import Block, Table
+from dynid.recording.hdf5_storage import storage_fault
 from dynid.recording.mapping import ColumnMap
 from dynid.recording.matlab import loadable_variables
 from dynid.recording.spelling import TIME_NAMES
@@ -172,6 +173,8 @@ def _hdf5_member(path: Path, place: str, shape: tuple[int, ...]) -> _Member:
     def pieces(axis: int, size: int) -> Iterator[Array]:
         with h5py.File(path, "r") as file:
             dataset = file[place]
+            if fault := storage_fault(dataset):
+                raise RecordingError(f"{path}: {place} {fault}")
             for start in range(0, shape[axis], size):
                 piece = dataset[start : start + size] if axis == 0 else dataset[:, start : start + size].T
                 yield piece.reshape(len(piece), -1)
