@@ -29,7 +29,7 @@ from dynid.excitation.design import curve_motion
 from tests.robots import random_robot
 
 FRICTION = friction_models("viscous+coulomb+offset")
-N_ROBOTS = 30
+N_ROBOTS = 20
 """Here, where every shape is checked; the benchmark runs a hundred."""
 WAM_RANGES = ((-1.85, -1.0, -2.41, -0.51, -3.99, -1.3, -1.9), (2.3, 1.0, 2.34, 2.8, 0.9, 1.3, 2.1))
 """What the published trajectories of the WAM use, rad."""
