@@ -274,7 +274,7 @@ def test_dependencies_have_hashes_and_no_addresses():
 REPAIRED = {
     "distributed": "2026.1.1",  # CVE-2026-23528, scripts in the dashboard
     "jinja2": "3.1.6",  # CVE-2025-27516, out of the sandbox
-    "lxml": "6.1.3",  # CVE-2026-41066 and CVE-2026-49825, entities of files on the machine
+    "lxml": "6.1.3",  # CVE-2026-41066, entities of files on the machine; CVE-2026-49825
     "msgpack": "1.2.1",  # CVE-2026-57585, a crash after an error
     "pyarrow": "23.0.1",  # CVE-2026-25087, use after free
     "requests": "2.33.0",  # CVE-2026-25645

@@ -41,7 +41,7 @@ def test_a_chunk_that_is_too_short_is_found(tmp_path, kind):
     with h5py.File(tmp_path / "log.h5", "w") as file:
         dataset = file.create_dataset("q", data=np.arange(150.0).reshape(50, 3), **PACKING[kind])
         dataset.id.write_direct_chunk((16, 0), packed)
-        assert "has fewer bytes than its shape needs" in storage_fault(dataset)
+        assert "does not hold as many bytes as its shape needs" in storage_fault(dataset)
 
 
 @pytest.mark.parametrize(
@@ -71,5 +71,14 @@ def test_a_dataset_without_its_end_is_named_with_its_file(tmp_path, rng):
     content = path.read_bytes()
     assert content.count(place) == 1  # where the file says how much it has of q
     path.write_bytes(content.replace(place, start.to_bytes(8, "little") + (200).to_bytes(8, "little")))
-    with pytest.raises(RecordingError, match=r"log\.h5: /run/q has fewer bytes than its shape needs"):
+    with pytest.raises(RecordingError, match=r"log\.h5: /run/q does not hold as many bytes as its shape needs"):
         read_recording(path, ("a", "b"))
+
+
+def test_of_several_datasets_at_fault_the_first_is_named(tmp_path):
+    names = ("t", *(f"{signal}{k}" for signal in ("q", "tau") for k in (1, 2, 3)))
+    with h5py.File(tmp_path / "log.h5", "w") as file:
+        for name in names:
+            file.create_dataset(name, data=np.arange(64), chunks=(16,), scaleoffset=4)
+    with pytest.raises(RecordingError, match=r"log\.h5: /t is packed by a filter"):
+        read_recording(tmp_path / "log.h5", ("a", "b", "c"))

@@ -259,7 +259,8 @@ def _array_table(
         places |= {label: (name, k) for k, label in enumerate(labels)}
 
     def blocks(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        streams = {name: members[name].pieces(axes[name], size) for name in {places[label][0] for label in wanted}}
+        used = dict.fromkeys(places[label][0] for label in wanted)  # in their order: the first at fault is named
+        streams = {name: members[name].pieces(axes[name], size) for name in used}
         for start in range(0, n_samples, size):
             pieces = {name: next(stream) for name, stream in streams.items()}
             values = np.empty((len(wanted), min(size, n_samples - start)))

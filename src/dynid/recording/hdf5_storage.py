@@ -17,7 +17,7 @@ CHECKSUM = 4
 """Bytes that Fletcher's checksum adds to a chunk."""
 DEFLATE, SHUFFLE, FLETCHER, LZF = 1, 2, 3, 32000
 """Filters whose output can be measured, by their registered numbers."""
-DAMAGED = "has fewer bytes than its shape needs: the file is damaged; write it again"
+DAMAGED = "does not hold as many bytes as its shape needs: the file is damaged; write it again"
 FOREIGN = "is packed by a filter other than gzip, lzf and shuffle; store it again with gzip"
 
 
