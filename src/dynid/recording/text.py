@@ -201,22 +201,21 @@ def _parsed(
     # Numbers for names: the file's own may be empty.
     labels = [str(k) for k in range(len(dialect.names))]
     wanted = [str(dialect.names.index(name)) for name in names]
+    read = pa_csv.ReadOptions(column_names=labels, block_size=PARSE_BYTES)
+    parse = pa_csv.ParseOptions(delimiter=dialect.delimiter)
+    convert = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(wanted, pa.float64()),
+        include_columns=wanted,
+        null_values=[""],
+        decimal_point=dialect.decimal,
+    )
     for text in _texts(stream):
         # A copy that belongs to pyarrow: its threads must never meet an object of Python, such as an open file. They
         # live on when a log is given up half-way, and then keep the process from ending, or crash it.
         own = pa.BufferOutputStream()
         own.write(text)
-        table = pa_csv.read_csv(
-            pa.BufferReader(own.getvalue()),
-            read_options=pa_csv.ReadOptions(column_names=labels, block_size=PARSE_BYTES),
-            parse_options=pa_csv.ParseOptions(delimiter=dialect.delimiter),
-            convert_options=pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.float64()),
-                include_columns=wanted,
-                null_values=[""],
-                decimal_point=dialect.decimal,
-            ),
-        )
+        source = pa.BufferReader(own.getvalue())
+        table = pa_csv.read_csv(source, read_options=read, parse_options=parse, convert_options=convert)
         yield np.stack([column.to_numpy() for column in table.columns]).T
 
 
