@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.processes import ENVIRONMENT
+
 START_SECONDS = 60.0
 """How long a cluster may take to start, s; dask's own processes sometimes never do."""
 TRIES = 3
@@ -40,7 +42,7 @@ def _started() -> tuple[subprocess.Popen[bytes], Cluster]:
     for _ in range(TRIES):
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.cluster"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+            env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         if select.select([process.stdout], [], [], START_SECONDS)[0] and (line := process.stdout.readline()):
             about = json.loads(line)

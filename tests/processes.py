@@ -11,18 +11,20 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OPENBLAS_NUM_THREADS": "1"}
+"""For processes that run the dynid and the tests of this very tree, wherever they start."""
 PATIENCE = 180.0
 """Seconds after which a process that is waited for counts as hanging."""
 LAST_WORDS = 20.0
 """Seconds in which a process that was told to end must have done so."""
 
 
-def started(command: list[str], folder: Path | None = None, **environment: str) -> subprocess.Popen[str]:
+def started(command: list[str], folder: Path | None = None) -> subprocess.Popen[str]:
     """``dynid COMMAND`` in a group of its own, begun; its output is kept as text."""
     return subprocess.Popen(
         [sys.executable, "-X", "faulthandler", "-m", "dynid", *command],
-        cwd=folder, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
 
 

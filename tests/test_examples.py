@@ -18,13 +18,7 @@ def test_example_runs(path, tmp_path, request):
     if "DYNID_DATA" in path.read_text(encoding="utf-8"):
         environment["DYNID_DATA"] = str(request.getfixturevalue("data_dir").resolve())
     done = subprocess.run(
-        [sys.executable, str(path)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
+        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 5

@@ -29,10 +29,7 @@ from dynid.errors import OutputError
 from dynid.tracking.stream import udp_samples
 from dynid.writers import load_model
 from tests.commands import FILES, WRITING, arguments, denavit, saved
-from tests.processes import PATIENCE, finished, started
-
-ROOT = Path(__file__).resolve().parents[1]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OPENBLAS_NUM_THREADS": "1"}
+from tests.processes import ENVIRONMENT, PATIENCE, finished, started
 
 
 def output(command: str, folder: Path) -> Path:
