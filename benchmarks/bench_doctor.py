@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks import Item, Line, Note, doctor_model_rates
 from dynid.recording import RawLog, Recording
-from dynid.recording.doctor.overlap import overlap_findings
-from dynid.recording.doctor.signals import signal_findings
-from tests.recording.doctor_faults import FAULTS, clean_case, other_cut, robots, spoilt
-from tests.recording.model_faults import FAULTS as MODEL_FAULTS
+from dynid.review.overlap import overlap_findings
+from dynid.review.signals import signal_findings
+from tests.review.doctor_faults import FAULTS, clean_case, other_cut, robots, spoilt
+from tests.review.model_faults import FAULTS as MODEL_FAULTS
 
 N_SPOILT = 24
 """Random corruptions of each fault that signals show; every robot has its turn."""

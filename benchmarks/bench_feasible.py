@@ -19,9 +19,9 @@ from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.recording import Samples
 from dynid.regression import Bounds, Constraints, Feasible, SampleRows, Status, compress
-from dynid.regression.conditions import conditions
-from dynid.regression.cones import smat
-from dynid.regression.programme import FeasibleSolution, solve
+from dynid.regression.feasible.cone_blocks import conditions
+from dynid.regression.feasible.cones import smat
+from dynid.regression.feasible.programme import FeasibleSolution, solve
 
 
 def same_programme(case: Case, repetitions: int) -> Iterator[Line]:

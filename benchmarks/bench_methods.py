@@ -28,8 +28,8 @@ from dynid.regression import (
     SampleRows,
     compress,
 )
-from dynid.regression.feasibility import Feasible as Possible
-from dynid.regression.feasibility import is_feasible
+from dynid.regression.feasible.certificate import Feasible as Possible
+from dynid.regression.feasible.certificate import is_feasible
 from dynid.tracking import Annealing, Bound, Consistent, ConstrainedFilter, Entry, StateMap
 from dynid.validation import validate
 

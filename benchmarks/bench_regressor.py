@@ -129,7 +129,7 @@ from dynid import TorqueModel, load_robot, random_motion
 robot = load_robot("panda")
 model = TorqueModel(robot)
 motion = random_motion(robot, 100, np.random.default_rng(0))
-import dynid.dynamics.kernels
+import dynid.dynamics.kernels.batch
 started = time.perf_counter()
 model.regressor(motion)
 print(time.perf_counter() - started)

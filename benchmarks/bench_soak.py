@@ -20,7 +20,7 @@ from benchmarks import Item, Line
 from dynid import InertialParameters, Motion, TorqueModel, friction_models, load_robot, random_motion
 from dynid.arrays import Array
 from dynid.chain import consistency
-from dynid.recording.synthetic import plausible_parameters
+from dynid.simulation.synthetic import plausible_parameters
 from dynid.tracking import Consistent, ConstrainedFilter, StateMap, Tracker, following, load_filter
 from tests.regression.logs import exciting_motion
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from dynid.chain import Robot, load_robot
 from dynid.errors import DynidError
-from dynid.recording import Severity, examine
-from tests.recording.doctor_faults import limited_arm
-from tests.recording.model_faults import FAULTS, clean_log, varied_log
+from dynid.review import Severity, examine
+from tests.review.doctor_faults import limited_arm
+from tests.review.model_faults import FAULTS, clean_log, varied_log
 from tests.robots import random_robot
 
 __all__ = ["CleanLog", "FaultRow", "clean_logs", "fault_row", "robots"]

@@ -25,7 +25,7 @@ from dynid import (
     simulate,
     smooth_motion,
 )
-from dynid.recording import Level
+from dynid.simulation import Level
 
 robot = load_robot("panda").locked({"joint3": 0.3, "joint5": 0.5, "joint7": 0.0})
 model = TorqueModel(robot, friction_models("viscous+coulomb"))

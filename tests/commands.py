@@ -11,7 +11,7 @@ import numpy as np
 from dynid.chain import load_robot
 from dynid.dynamics import Motion, TorqueModel, base_parameters, friction_models
 from dynid.recording import Recording, write_csv
-from dynid.writers import IdentifiedModel, load_model, save_model
+from dynid.regression import IdentifiedModel, load_model, save_model
 
 WRITING = ("excite", "simulate", "identify", "friction", "retrieve", "track", "reverse", "demo")
 """Every command with ``--out``."""

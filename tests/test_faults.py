@@ -26,8 +26,8 @@ from dynid.__main__ import AGAIN_SECONDS, _interrupt, _unraisable
 from dynid.cli import main
 from dynid.disk import at_once, claimed, whole_file, write_whole
 from dynid.errors import OutputError
+from dynid.regression import load_model
 from dynid.tracking.stream import udp_samples
-from dynid.writers import load_model
 from tests.commands import FILES, WRITING, arguments, denavit, saved
 from tests.processes import ENVIRONMENT, PATIENCE, finished, started
 

@@ -28,12 +28,12 @@ from dynid.cli import main
 from dynid.disk import write_whole
 from dynid.errors import DynidError, ModelFileError, OutputError, ParameterError, RecordingError, RobotFileError
 from dynid.recording import read_recording
-from dynid.regression.link_meshes import link_hull
-from dynid.regression.retrieval_config import read_retrieval
-from dynid.regression.shapes import Hull
+from dynid.regression import load_model
+from dynid.regression.retrieval.config import read_retrieval
+from dynid.regression.retrieval.link_meshes import link_hull
+from dynid.regression.retrieval.shapes import Hull
 from dynid.tracking import resume
 from dynid.tracking.stream import LOOPBACK, udp_samples
-from dynid.writers import load_model
 from tests.commands import WRITING, arguments, denavit, log_of, saved
 from tests.fuzzing.targets import MESHED, STL, URDF, _filter
 

@@ -11,10 +11,10 @@ from dynid.arrays import Array
 from dynid.chain import InertialParameters, Robot, load_robot
 from dynid.dynamics import LagrangianModel, TorqueModel, base_parameters, friction_models
 from dynid.recording import write_csv
-from dynid.recording.commanded import MotionKind, smooth_motion
 from dynid.recording.recording import Recording
-from dynid.recording.sensors import Level, SensorModel
-from dynid.recording.synthetic import plausible_parameters, simulate
+from dynid.simulation.motions import MotionKind, smooth_motion
+from dynid.simulation.sensors import Level, SensorModel
+from dynid.simulation.synthetic import plausible_parameters, simulate
 
 ARM = """<?xml version="1.0"?>
 <!-- An arm of three joints, as a student might have drawn it. -->

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynid.later import later
+from dynid.lazy import lazy_names
 
 __version__ = "0.1.0"
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     )
     from dynid.recording import *  # noqa: F403
     from dynid.regression import *  # noqa: F403
+    from dynid.review import *  # noqa: F403
+    from dynid.simulation import *  # noqa: F403
     from dynid.tracking import (
         Bound as Bound,
         Consistent as Consistent,
@@ -101,21 +103,26 @@ _HOMES = {
         "DATA_SETS",
         "ColumnMap",
         "Conditioning",
-        "Controller",
-        "Level",
         "Recording",
-        "SensorModel",
-        "Synthetic",
         "fetch_data",
-        "plausible_parameters",
         "read_column_map",
         "read_recording",
-        "simulate",
-        "smooth_motion",
         "stream_recording",
         "write_csv",
     ),
+    "dynid.simulation": (
+        "Controller",
+        "Level",
+        "SensorModel",
+        "Synthetic",
+        "plausible_parameters",
+        "simulate",
+        "smooth_motion",
+    ),
     "dynid.regression": (
+        "IdentifiedModel",
+        "load_model",
+        "save_model",
         "OLS",
         "WLS",
         "Constraints",
@@ -166,9 +173,6 @@ _HOMES = {
     ),
     "dynid.validation": ("Validation", "validate"),
     "dynid.writers": (
-        "IdentifiedModel",
-        "load_model",
-        "save_model",
         "write_c_header",
         "write_mjcf",
         "write_table",
@@ -176,7 +180,7 @@ _HOMES = {
     ),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = later("dynid", _HOMES)
+__getattr__ = lazy_names("dynid", _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ from dynid.cli.exporting import origin_of, write_urdf_like_its_origin
 from dynid.cli.identify import _texts
 from dynid.cli.options import RobotOptions
 from dynid.cli.pipeline import hashed
-from dynid.writers import save_model
+from dynid.regression import save_model
 from tests.processes import PATIENCE
 from tests.writers.exported import impossible, model_of
 from tests.writers.test_mjcf import ARM as MJCF

@@ -9,7 +9,7 @@ from dynid.chain import InertialParameters
 from dynid.cli import main
 from dynid.dynamics import Coulomb, Tanh, Viscous
 from dynid.recording import write_csv
-from dynid.writers import load_model
+from dynid.regression import load_model
 from tests.regression.arms import ARM, exciting_motion, frictional, log_of
 from tests.regression.test_friction_fit import one_way_log
 

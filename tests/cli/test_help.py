@@ -17,8 +17,8 @@ from dynid.chain import InertialParameters
 from dynid.cli import COMMANDS, main
 from dynid.dynamics import friction_models
 from dynid.recording import write_csv
-from dynid.recording.commanded import smooth_motion
-from dynid.recording.synthetic import plausible_parameters, simulate
+from dynid.simulation.motions import smooth_motion
+from dynid.simulation.synthetic import plausible_parameters, simulate
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = re.compile(r"^\s*Example: (dynid .*)$", re.MULTILINE)

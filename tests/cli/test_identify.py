@@ -6,7 +6,7 @@ import pytest
 from dynid import load_robot
 from dynid.cli import main
 from dynid.recording import Recording, write_csv
-from dynid.writers import load_model
+from dynid.regression import load_model
 from tests.regression.logs import truth
 
 

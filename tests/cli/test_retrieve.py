@@ -7,7 +7,7 @@ import pytest
 
 from dynid import TorqueModel, base_parameters, load_robot
 from dynid.cli import main
-from dynid.writers import Compressed, IdentifiedModel, load_model, save_model
+from dynid.regression import Compressed, IdentifiedModel, load_model, save_model
 from tests.cluster import cluster
 from tests.processes import finished, started
 

@@ -6,11 +6,11 @@ import pytest
 from dynid.chain import load_robot
 from dynid.cli import main
 from dynid.dynamics import Column, TorqueModel, friction_models
-from dynid.recording.commanded import smooth_motion
+from dynid.recording.formats.text import write_csv
 from dynid.recording.readers import read_recording
 from dynid.recording.recording import Recording
-from dynid.recording.synthetic import plausible_parameters
-from dynid.recording.text import write_csv
+from dynid.simulation.motions import smooth_motion
+from dynid.simulation.synthetic import plausible_parameters
 
 PLANAR = load_robot("planar2r")
 
@@ -49,7 +49,7 @@ def test_the_log_and_the_truth_reproduce_the_torque(tmp_path, trajectory, capsys
     assert truth["sensors"]["noise_tau"] == "0"
     assert truth["controller"] is None
 
-    from dynid.recording.commanded import motion_of
+    from dynid.simulation.motions import motion_of
 
     np.testing.assert_allclose(model.torque(motion_of(command), theta), log.tau, atol=1e-9)
 

@@ -11,7 +11,7 @@ from dynid.chain import load_robot
 from dynid.cli import main
 from dynid.dynamics import Motion, TorqueModel, base_parameters, friction_models
 from dynid.recording import Recording, write_csv
-from dynid.writers import IdentifiedModel, load_model, save_model
+from dynid.regression import IdentifiedModel, load_model, save_model
 
 ROBOT = load_robot("planar2r")
 MODEL = TorqueModel(ROBOT, friction_models("viscous+coulomb+offset"))

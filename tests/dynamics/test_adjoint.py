@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dynid.dynamics import Motion, TorqueModel, random_motion
-from dynid.dynamics.adjoint import pull_back
-from dynid.dynamics.kernels import chain_arrays
+from dynid.dynamics.kernels.adjoint import pull_back
+from dynid.dynamics.kernels.batch import chain_arrays
 from tests.robots import battery
 
 

@@ -18,7 +18,7 @@ from dynid.dynamics import (
     random_motion,
 )
 from dynid.errors import ParameterError, RobotError, RobotFileError
-from dynid.writers.model_file import _robot_in, _robot_out
+from dynid.regression.model_file import _robot_in, _robot_out
 
 WRIST = np.array([[1.0, 0.0], [0.5, 2.0]])
 """The second motor turns with both joints."""

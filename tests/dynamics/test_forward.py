@@ -6,7 +6,7 @@ import pytest
 
 from dynid.chain import Robot
 from dynid.dynamics import Motion, RotorInertia, TorqueModel, random_motion
-from dynid.dynamics.forward import accelerations
+from dynid.dynamics.kernels.forward import accelerations
 from dynid.errors import ParameterError
 from tests.robots import battery
 

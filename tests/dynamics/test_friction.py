@@ -25,8 +25,8 @@ from dynid.dynamics import (
     random_motion,
 )
 from dynid.errors import ParameterError, UnknownName
-from dynid.recording.closed_loop import Controller, tracked
-from dynid.writers.model_file import joint_model_in, joint_model_out
+from dynid.regression.model_file import joint_model_in, joint_model_out
+from dynid.simulation.closed_loop import Controller, tracked
 
 ROBOT = load_robot("spatial2r")
 MODELS = [*FRICTION.values(), Presliding(((1e-3,), (1e-1,)))]

@@ -24,8 +24,8 @@ from dynid.excitation import (
     certify,
 )
 from dynid.excitation.assembly import safe_pose
-from dynid.excitation.limits import highest_between
-from dynid.excitation.workspace import link_origins
+from dynid.excitation.limits.motion_limits import highest_between
+from dynid.excitation.limits.workspace import link_origins
 
 
 def with_limits(robot: Robot, joint: int, **changes: float) -> Robot:

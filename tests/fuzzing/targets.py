@@ -16,8 +16,8 @@ from dynid.chain.robot import Robot
 from dynid.dynamics import Motion, TorqueModel, base_parameters, friction_models
 from dynid.errors import DynidError
 from dynid.recording import Recording, read_column_map, read_recording, stream_recording
-from dynid.recording.text import write_csv
-from dynid.writers import Compressed, IdentifiedModel, load_model, save_model
+from dynid.recording.formats.text import write_csv
+from dynid.regression import Compressed, IdentifiedModel, load_model, save_model
 from tests.fuzzing import mutators as damage
 from tests.fuzzing.mutators import BYTES, TEXT, Mutator
 from tests.recording.logs import JOINTS, WRITERS, make_recording
@@ -350,13 +350,13 @@ def _write_log(folder: Path) -> None:
 
 
 def _retrieval(path: Path) -> Any:
-    from dynid.regression.retrieval_config import read_retrieval
+    from dynid.regression.retrieval.config import read_retrieval
 
     return read_retrieval(path)
 
 
 def _check_retrieval(demands: Any, path: Path, rng: random.Random) -> None:
-    from dynid.regression.shapes import outside, span
+    from dynid.regression.retrieval.shapes import outside, span
 
     del path, rng
     assert not demands.functions
@@ -430,7 +430,7 @@ def _check_trajectory(trajectory: Any, path: Path, rng: random.Random) -> None:
 
 
 def _trajectory_motion(path: Path) -> Any:
-    from dynid.recording.commanded import motion_of
+    from dynid.simulation.motions import motion_of
 
     return motion_of(read_recording(path, PLANAR.joint_names), rate_hz=150.0)
 
@@ -522,7 +522,7 @@ def _check_model(found: IdentifiedModel, path: Path, rng: random.Random) -> None
 
 def _filter() -> Any:
     from dynid.tracking import Bound, ConstrainedFilter, StateMap
-    from dynid.tracking.mapping import Entry
+    from dynid.tracking.state_map import Entry
 
     model = TorqueModel(PLANAR)
     theta = model.nominal()
@@ -531,7 +531,7 @@ def _filter() -> Any:
 
 
 def _mesh(path: Path) -> Any:
-    from dynid.regression.shapes import Hull
+    from dynid.regression.retrieval.shapes import Hull
 
     return Hull.of_mesh(path)
 
@@ -550,7 +550,7 @@ MESHED = URDF.replace('<box size="1 2 3"/>', '<mesh filename="package://arm/part
 
 
 def _link_hull(path: Path) -> Any:
-    from dynid.regression.link_meshes import link_hull
+    from dynid.regression.retrieval.link_meshes import link_hull
 
     return link_hull(path, "a")
 

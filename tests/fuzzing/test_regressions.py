@@ -10,9 +10,9 @@ from dynid.chain import load_robot
 from dynid.disk import read_toml
 from dynid.errors import ModelFileError, RecordingError, RobotFileError, TrackingError
 from dynid.recording import read_column_map, read_recording
+from dynid.regression import load_model
 from dynid.tracking import core
 from dynid.tracking.checkpoint import resume, save_checkpoint
-from dynid.writers import load_model
 from tests.commands import saved
 from tests.fuzzing.targets import DENAVIT, MAPPING, URDF, _filter
 

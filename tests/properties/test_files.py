@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dynid.chain import load_robot
 from dynid.dynamics import TorqueModel, base_parameters, friction_models
 from dynid.recording import read_recording, stream_recording, write_csv
-from dynid.writers import IdentifiedModel, load_model, save_model
+from dynid.regression import IdentifiedModel, load_model, save_model
 from dynid.writers.urdf import urdf_text
 from tests.properties.strategies import logs, motion_of, recording_of, robot_of, robots, seeds
 from tests.recording.logs import JOINTS, WRITERS

@@ -11,7 +11,7 @@ import pytest
 
 from dynid.errors import DataSetError, UnknownName
 from dynid.recording import DATA_SETS, DataFile, DataSet, SourceFile, convert, datasets, fetch_data, numbers_digest
-from dynid.recording.datasets import archive_members
+from dynid.recording.datasets.fetch import archive_members
 from dynid.recording.readers import read_recording
 
 UR_JOINTS = tuple(f"joint{k}" for k in range(1, 7))

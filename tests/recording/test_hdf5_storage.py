@@ -10,7 +10,7 @@ import pytest
 
 from dynid.errors import RecordingError
 from dynid.recording import read_recording
-from dynid.recording.hdf5_storage import storage_fault
+from dynid.recording.formats.hdf5_storage import storage_fault
 
 PACKING: dict[str, Mapping[str, Any]] = {
     "contiguous": {},

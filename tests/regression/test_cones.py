@@ -12,8 +12,9 @@ from dynid.arrays import Array
 from dynid.chain.consistency import Box, Ellipsoid
 from dynid.dynamics.drives import RotorInertia
 from dynid.errors import ContradictoryBounds, ParameterError
-from dynid.regression.conditions import conditions
-from dynid.regression.cones import (
+from dynid.regression.feasible.certificate import _projected, _smallest
+from dynid.regression.feasible.cone_blocks import conditions
+from dynid.regression.feasible.cones import (
     PSEUDO_INERTIA,
     SPATIAL_INERTIA,
     Block,
@@ -25,10 +26,9 @@ from dynid.regression.cones import (
     solve_cones,
     svec,
 )
-from dynid.regression.constraints import Bounds, Constraints
-from dynid.regression.feasibility import _projected, _smallest
-from dynid.regression.reference import Prior, Reference, nominal_reference, plain_reference
-from dynid.regression.scaled import _DIAGONAL, _EMBED_X, _EMBED_Z, ScaledProgramme, scaled_programme
+from dynid.regression.feasible.constraints import Bounds, Constraints
+from dynid.regression.feasible.coordinates import _DIAGONAL, _EMBED_X, _EMBED_Z, ScaledProgramme, scaled_programme
+from dynid.regression.feasible.prior import Prior, Reference, nominal_reference, plain_reference
 from tests.robots import random_link
 
 KINDS: tuple[ConeKind, ...] = ("nonnegative", "second order", "psd", "zero")

@@ -3,9 +3,9 @@ import pytest
 
 from dynid import Box, Ellipsoid, InertialParameters, TorqueModel, friction_models, load_robot
 from dynid.errors import ContradictoryBounds, ParameterError, UnknownName
-from dynid.regression.conditions import conditions
-from dynid.regression.cones import SolverSettings, slack, smat, solve_cones, svec
-from dynid.regression.constraints import Bound, Bounds, Constraints, read_bounds, targets
+from dynid.regression.feasible.cone_blocks import conditions
+from dynid.regression.feasible.cones import SolverSettings, slack, smat, solve_cones, svec
+from dynid.regression.feasible.constraints import Bound, Bounds, Constraints, read_bounds, targets
 from tests.robots import random_link
 
 PANDA = TorqueModel(load_robot("panda"), friction_models("viscous+coulomb+offset"))

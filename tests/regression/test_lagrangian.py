@@ -10,11 +10,11 @@ import pytest
 
 from dynid import TorqueModel, base_parameters, friction_models, load_robot
 from dynid.arrays import Array
-from dynid.regression.constraints import Bounds, Constraints
-from dynid.regression.demands import Demands, RetrievalConstraints, Tie
-from dynid.regression.parametrisation import p_from_theta, theta_of
-from dynid.regression.penalties import compile_demands
-from dynid.regression.retrieval_problem import (
+from dynid.regression.feasible.constraints import Bounds, Constraints
+from dynid.regression.retrieval.constraints import Demands, RetrievalConstraints, Tie
+from dynid.regression.retrieval.parametrisation import p_from_theta, theta_of
+from dynid.regression.retrieval.penalties import compile_demands
+from dynid.regression.retrieval.problem import (
     Lagrangian,
     RetrievalProblem,
     RetrievalRun,
@@ -23,7 +23,7 @@ from dynid.regression.retrieval_problem import (
     clash,
     search_span,
 )
-from dynid.regression.shapes import Sphere
+from dynid.regression.retrieval.shapes import Sphere
 
 INF = math.inf
 

@@ -9,7 +9,7 @@ import pytest
 
 from dynid import TorqueModel, base_parameters, load_robot
 from dynid.errors import ParameterError, UnknownName
-from dynid.regression.retrieval_objective import RetrievalObjective, _whitening
+from dynid.regression.retrieval.objective import RetrievalObjective, _whitening
 
 
 @pytest.fixture

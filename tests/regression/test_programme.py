@@ -17,11 +17,11 @@ from dynid import (
     random_motion,
 )
 from dynid.errors import ContradictoryBounds, ParameterError
-from dynid.regression.conditions import conditions
-from dynid.regression.cones import SolverSettings, smat
-from dynid.regression.constraints import Bounds, Constraints
-from dynid.regression.programme import EQUAL_FIT, choose_reference, solve
-from dynid.regression.reference import Prior
+from dynid.regression.feasible.cone_blocks import conditions
+from dynid.regression.feasible.cones import SolverSettings, smat
+from dynid.regression.feasible.constraints import Bounds, Constraints
+from dynid.regression.feasible.prior import Prior
+from dynid.regression.feasible.programme import EQUAL_FIT, choose_reference, solve
 from dynid.regression.status import Status
 from tests.robots import BATTERY, random_link
 

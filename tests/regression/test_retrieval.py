@@ -33,8 +33,8 @@ from dynid.regression import (
     compress,
     read_bounds,
 )
-from dynid.regression.parametrisation import BodyFactors, Links, p_from_theta, theta_from_p, theta_of
-from dynid.regression.retrieval_problem import Lagrangian
+from dynid.regression.retrieval.parametrisation import BodyFactors, Links, p_from_theta, theta_from_p, theta_of
+from dynid.regression.retrieval.problem import Lagrangian
 
 LINK1 = Frustum.cylinder([0.0, -1.5, 0.0], [0.0, 0.0, 0.0], 0.15)
 LINK2 = Union(

@@ -8,7 +8,7 @@ import pytest
 from dynid.chain.consistency import Box, Ellipsoid
 from dynid.errors import ParameterError, UnknownName
 from dynid.regression import link_hull, read_retrieval
-from dynid.regression.shapes import Frustum, Hull, Region, Sphere, Union, outside, span
+from dynid.regression.retrieval.shapes import Frustum, Hull, Region, Sphere, Union, outside, span
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 0.1) for y in (-0.2, 0.2) for z in (0.0, 0.3)])
 SHAPES: dict[str, Region] = {

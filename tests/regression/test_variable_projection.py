@@ -9,7 +9,7 @@ from scipy.optimize import lsq_linear
 from dynid.arrays import Array
 from dynid.dynamics import Coulomb, Offset, Tanh, TorqueModel, Viscous, base_parameters
 from dynid.regression import friction_rows
-from dynid.regression.friction_refine import (
+from dynid.regression.friction.refine import (
     Picked,
     Rigid,
     _costs,
@@ -19,8 +19,8 @@ from dynid.regression.friction_refine import (
     refined,
     shaped,
 )
-from dynid.regression.friction_rows import N_STRETCHES, FrictionRows
-from dynid.regression.friction_search import (
+from dynid.regression.friction.rows import N_STRETCHES, FrictionRows
+from dynid.regression.friction.search import (
     FREE,
     HELD,
     dictionary,

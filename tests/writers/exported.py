@@ -10,7 +10,7 @@ from dynid import Robot, TorqueModel, base_parameters, friction_models
 from dynid.arrays import Array
 from dynid.chain import Joint, Link
 from dynid.dynamics import LoadCoulomb, OnJoints, RotorInertia
-from dynid.writers import IdentifiedModel
+from dynid.regression import IdentifiedModel
 from tests.robots import random_link, random_placement
 
 LINEAR = "viscous+coulomb"

@@ -10,10 +10,10 @@ import numpy as np
 from dynid.chain import Robot
 from dynid.cli.identify import identified_model
 from dynid.recording import Conditioning, Samples
-from dynid.recording.findings import Finding, Severity
-from dynid.regression import OLS, Estimate, Feasible, Regression, SampleRows, compress
+from dynid.regression import OLS, Estimate, Feasible, IdentifiedModel, Regression, SampleRows, compress
+from dynid.review.findings import Finding, Severity
 from dynid.validation import Validation, validate
-from dynid.writers import Comparison, IdentifiedModel, Report, identification_report
+from dynid.writers import Comparison, Report, identification_report
 from tests.regression.logs import Truth, exciting_motion, truth
 from tests.robots import random_robot
 

@@ -8,7 +8,7 @@ import pytest
 
 from dynid import Robot, TorqueModel, load_robot, random_motion
 from dynid.dynamics import RotorInertia
-from dynid.dynamics.friction import friction_models
+from dynid.dynamics.friction.table import friction_models
 from dynid.errors import ExportError
 from dynid.writers import write_c_header
 from dynid.writers.c import check as c_check

@@ -15,13 +15,14 @@ from dynid import load_robot
 from dynid.cli import main
 from dynid.cli.identify import identified_model
 from dynid.recording import Conditioning, write_csv
-from dynid.recording.findings import Finding, Severity
 from dynid.regression import OLS, SampleRows, Status, compress
-from dynid.validation import Validation, validate
-from dynid.writers import Criterion, Figure, Report, Section, Table, identification_report, judge
+from dynid.review.findings import Finding, Severity
+from dynid.validation import Criterion, Validation, judge, validate
+from dynid.validation.verdict import worst
+from dynid.writers import Figure, Report, Section, Table, identification_report
 from dynid.writers.report.charts import torque_figures
 from dynid.writers.report.drawing import MAX_POINTS, curve, kept, packed, shown
-from dynid.writers.report.page import BADGES, worst
+from dynid.writers.report.page import BADGES
 from dynid.writers.report.tables import provenance_tables
 from tests.regression.logs import truth
 from tests.robots import random_robot

@@ -6,21 +6,7 @@ from dynid.chain.library import BUILT_IN, load_robot
 from dynid.chain.lint import LintFinding, LintReport, lint, repair
 from dynid.chain.robot import BASE, Joint, Limits, Link, Robot
 
-MODULES = (
-    "inertia",
-    "consistency",
-    "robot",
-    "denavit",
-    "markup",
-    "bodies",
-    "urdf",
-    "mjcf_parts",
-    "mjcf",
-    "files",
-    "plausibility",
-    "lint",
-    "library",
-)
+MODULES = ("inertia", "consistency", "robot", "denavit", "formats", "plausibility", "lint", "library")
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [

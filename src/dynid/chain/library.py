@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import ArrayLike
 from dynid.chain.denavit import DenavitJoint, DenavitLink, DenavitTable, read_denavit
-from dynid.chain.files import InertialsPolicy, read_robot_file
+from dynid.chain.formats.assembly import InertialsPolicy, read_robot_file
 from dynid.chain.robot import Robot
 from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownRobot
 

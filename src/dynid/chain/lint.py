@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Matrix3
-from dynid.chain.bodies import Body, BodyJoint, BodyTree, Inertial
 from dynid.chain.consistency import nearest_consistent
 from dynid.chain.denavit import read_denavit
-from dynid.chain.files import read_bodies
+from dynid.chain.formats.assembly import read_bodies
+from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
+from dynid.chain.formats.urdf import URDF_TENSOR
+from dynid.chain.formats.xml import Document, Element, SetAttribute, edited, parse_markup, read_markup
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.markup import Document, Element, SetAttribute, edited, parse_markup, read_markup
 from dynid.chain.plausibility import LintFinding, Severity, examine
 from dynid.chain.robot import BASE, Robot, transform
-from dynid.chain.urdf import URDF_TENSOR
 from dynid.disk import write_whole
 from dynid.errors import RobotError
 

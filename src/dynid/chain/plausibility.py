@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Vector3, skew
-from dynid.chain.bodies import Body, BodyJoint, BodyTree, Inertial
+from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 
 __all__ = ["LintFinding", "Severity", "examine"]
 

@@ -12,10 +12,10 @@ from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.options import ForceFlag, JsonFlag
 from dynid.cli.progress import progress
 from dynid.errors import DataSetError
-from dynid.recording.conversion import convert as converted
-from dynid.recording.datasets import fetch_data, mirrored
-from dynid.recording.published import DATA_SETS, DataSet
-from dynid.recording.text import write_csv
+from dynid.recording.datasets.conversion import convert as converted
+from dynid.recording.datasets.fetch import fetch_data, mirrored
+from dynid.recording.datasets.published import DATA_SETS, DataSet
+from dynid.recording.formats.text import write_csv
 
 __all__ = ["data"]
 

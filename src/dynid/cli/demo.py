@@ -17,14 +17,15 @@ from dynid.cli.progress import progress
 from dynid.disk import at_once, claimed
 from dynid.dynamics import TorqueModel, base_parameters, friction_models
 from dynid.excitation import read_coefficients
-from dynid.recording import Conditioning, Recording, examine, write_csv
-from dynid.recording.commanded import smooth_motion
-from dynid.recording.sensors import Level, SensorModel
-from dynid.recording.synthetic import plausible_parameters
-from dynid.recording.synthetic import simulate as run
-from dynid.regression import OLS, Feasible, SampleRows, compress
+from dynid.recording import Conditioning, Recording, write_csv
+from dynid.regression import OLS, Feasible, SampleRows, compress, save_model
+from dynid.review import examine
+from dynid.simulation.motions import smooth_motion
+from dynid.simulation.sensors import Level, SensorModel
+from dynid.simulation.synthetic import plausible_parameters
+from dynid.simulation.synthetic import simulate as run
 from dynid.validation import validate
-from dynid.writers import Comparison, identification_report, save_model, write_urdf
+from dynid.writers import Comparison, identification_report, write_urdf
 
 __all__ = ["demo"]
 

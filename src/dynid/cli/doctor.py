@@ -16,7 +16,7 @@ from dynid.cli.options import JsonFlag, RobotOptions
 from dynid.cli.pipeline import LogOptions
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
-from dynid.recording import Finding, Severity, examine
+from dynid.review import Finding, Severity, examine
 
 __all__ = ["doctor", "examined", "findings_json", "has_errors", "show_findings"]
 

@@ -13,16 +13,8 @@ from dynid.cli.exporting import Origin, origin_of
 from dynid.cli.options import JsonFlag, locked_joint
 from dynid.cli.progress import progress
 from dynid.errors import ExportError
-from dynid.writers import (
-    Exported,
-    load_model,
-    read_load,
-    write_c_header,
-    write_load_settings,
-    write_mjcf,
-    write_table,
-    write_urdf,
-)
+from dynid.regression import load_model
+from dynid.writers import Exported, read_load, write_c_header, write_load_settings, write_mjcf, write_table, write_urdf
 
 __all__ = ["export"]
 

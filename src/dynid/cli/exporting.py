@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dynid.chain.markup import read_markup
+from dynid.chain.formats.xml import read_markup
 from dynid.cli.console import say, warn
 from dynid.cli.options import locked_joint
 from dynid.cli.pipeline import hashed
 from dynid.errors import ExportError, RobotError
-from dynid.writers import Exported, IdentifiedModel, write_urdf
+from dynid.regression import IdentifiedModel
+from dynid.writers import Exported, write_urdf
 
 __all__ = ["Origin", "origin_of", "say_of_urdf", "urdf_content", "warn_of_urdf", "write_urdf_like_its_origin"]
 

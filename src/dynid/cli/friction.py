@@ -19,8 +19,8 @@ from dynid.disk import at_once, claimed, write_whole
 from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters
 from dynid.errors import ModelFileError, RecordingError
 from dynid.recording import Samples
-from dynid.regression import FrictionFit, fit_friction, friction_curve
-from dynid.writers import IdentifiedModel, Report, Section, Table, load_model, save_model
+from dynid.regression import FrictionFit, IdentifiedModel, fit_friction, friction_curve, load_model, save_model
+from dynid.writers import Report, Section, Table
 from dynid.writers.report.friction_charts import friction_figures
 
 __all__ = ["friction"]

@@ -25,11 +25,13 @@ from dynid.cli.workers import Workers, WorkersOption
 from dynid.disk import at_once, claimed
 from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
 from dynid.errors import RecordingError, RegressionError
-from dynid.recording import Recording, Samples, Severity
+from dynid.recording import Recording, Samples
 from dynid.regression import (
     Bootstrap,
+    Compressed,
     Estimate,
     FrictionChoice,
+    IdentifiedModel,
     Regression,
     SampleRows,
     StreamedRows,
@@ -39,8 +41,9 @@ from dynid.regression import (
     velocity_threshold,
 )
 from dynid.regression import bootstrap as bootstrapped
+from dynid.review import Severity
 from dynid.validation import validate
-from dynid.writers import Compressed, IdentifiedModel, identification_report
+from dynid.writers import identification_report
 
 __all__ = ["identified", "identified_model", "identify", "verdict"]
 

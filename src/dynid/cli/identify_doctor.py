@@ -11,9 +11,10 @@ from dynid.cli.console import complain, emit_json
 from dynid.cli.doctor import findings_json, has_errors, show_findings
 from dynid.cli.identify_job import IdentifyJob
 from dynid.errors import RecordingError
-from dynid.recording import Finding, Recording, Severity, examine
-from dynid.recording.doctor.overlap import overlap_findings
+from dynid.recording import Recording
 from dynid.regression import needs_search
+from dynid.review import Finding, Severity, examine
+from dynid.review.overlap import overlap_findings
 
 __all__ = ["LogsRefused", "examined_logs", "tell_refusal"]
 

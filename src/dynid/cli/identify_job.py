@@ -9,10 +9,10 @@ from dynid.cli.fit_options import FitOptions
 from dynid.cli.options import RobotOptions
 from dynid.cli.pipeline import LogOptions
 from dynid.dynamics import TorqueModel
-from dynid.recording import Finding, Samples
-from dynid.regression import Bootstrap, Estimate, Regression
+from dynid.recording import Samples
+from dynid.regression import Bootstrap, Estimate, IdentifiedModel, Regression
+from dynid.review import Finding
 from dynid.validation import Validation
-from dynid.writers import IdentifiedModel
 
 __all__ = ["IdentifyJob", "Outcome"]
 

@@ -13,11 +13,11 @@ from dynid.cli.pipeline import band_json, error_json, links_json, parameters_jso
 from dynid.cli.searching import say_reasons, warn_of_one_way_joints
 from dynid.disk import write_whole
 from dynid.errors import DynidError
-from dynid.recording import Finding
-from dynid.regression import Bootstrap, Estimate, Status, unexcited
-from dynid.validation import Validation
-from dynid.writers import Criterion, IdentifiedModel, Report, judge, save_model, verdict_json
-from dynid.writers.report.page import worst
+from dynid.regression import Bootstrap, Estimate, IdentifiedModel, Status, save_model, unexcited
+from dynid.review import Finding
+from dynid.validation import Criterion, Validation, judge, verdict_json
+from dynid.validation.verdict import worst
+from dynid.writers import Report
 from dynid.writers.report.tables import spread_percent
 
 __all__ = ["outcome_json", "show_outcome", "verdict", "write_outcome"]

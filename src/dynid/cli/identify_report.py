@@ -10,9 +10,9 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.cli.pipeline import LogOptions
 from dynid.recording import Samples
-from dynid.regression import OLS, WLS, Estimate, Feasible, FitError, Regression, Status
+from dynid.regression import OLS, WLS, Estimate, Feasible, FitError, IdentifiedModel, Regression, Status
 from dynid.validation import validate
-from dynid.writers import Comparison, IdentifiedModel
+from dynid.writers import Comparison
 
 __all__ = ["compared", "data_notes"]
 

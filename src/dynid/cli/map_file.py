@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dynid.errors import RecordingError
-from dynid.recording import Finding
+from dynid.review import Finding
 
 __all__ = ["merged", "repaired_map"]
 

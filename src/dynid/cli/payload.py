@@ -17,8 +17,16 @@ from dynid.disk import write_whole
 from dynid.dynamics import RotorInertia
 from dynid.errors import RecordingError
 from dynid.recording import Conditioning, Samples, read_recording
-from dynid.regression import DriveGains, KnownArm, Payload, Status, identify_gains, identify_payload
-from dynid.writers import IdentifiedModel, load_model
+from dynid.regression import (
+    DriveGains,
+    IdentifiedModel,
+    KnownArm,
+    Payload,
+    Status,
+    identify_gains,
+    identify_payload,
+    load_model,
+)
 
 __all__ = ["payload"]
 

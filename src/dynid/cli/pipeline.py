@@ -29,9 +29,8 @@ from dynid.recording import (
     read_recording,
     stream_recording,
 )
-from dynid.regression import Bootstrap, Estimate, FitError
+from dynid.regression import Bootstrap, Estimate, FitError, IdentifiedModel
 from dynid.validation import Validation, torque_band
-from dynid.writers import IdentifiedModel
 
 __all__ = [
     "LogOptions",

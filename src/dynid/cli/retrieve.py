@@ -23,16 +23,18 @@ from dynid.errors import ParameterError
 from dynid.regression import (
     Annealing,
     Bounds,
+    IdentifiedModel,
     MultiStart,
     Retrieval,
     RetrievalConstraints,
     RetrievalObjective,
     RetrievalResult,
     Status,
+    load_model,
     read_bounds,
     read_retrieval,
+    save_model,
 )
-from dynid.writers import IdentifiedModel, load_model, save_model
 
 __all__ = ["retrieve"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.chain import Robot
 from dynid.dynamics import Motion
-from dynid.regression import RetrievalResult
-from dynid.writers import Figure, IdentifiedModel, Report, Section, Table
+from dynid.regression import IdentifiedModel, RetrievalResult
+from dynid.writers import Figure, Report, Section, Table
 from dynid.writers.report.drawing import curve, line, panel
 from dynid.writers.report.link_charts import links_figure
 from dynid.writers.report.tables import provenance_tables

@@ -11,8 +11,16 @@ from dynid.cli.pipeline import parameters_json, provenance
 from dynid.cli.progress import progress
 from dynid.disk import at_once, claimed, write_whole
 from dynid.dynamics import TorqueModel, base_parameters
-from dynid.regression import Reverse, ReverseEstimate, Status, read_controller_samples
-from dynid.writers import Compressed, IdentifiedModel, Report, Section, Table, Tile, save_model
+from dynid.regression import (
+    Compressed,
+    IdentifiedModel,
+    Reverse,
+    ReverseEstimate,
+    Status,
+    read_controller_samples,
+    save_model,
+)
+from dynid.writers import Report, Section, Table, Tile
 from dynid.writers.report.charts import correlation_figure
 from dynid.writers.report.tables import provenance_tables
 

@@ -19,13 +19,13 @@ from dynid.cli.progress import progress
 from dynid.disk import at_once, read_text, write_whole
 from dynid.dynamics import Motion, TorqueModel, friction_models
 from dynid.errors import ParameterError, RecordingError
-from dynid.recording.closed_loop import Controller
-from dynid.recording.commanded import MotionKind, motion_of, smooth_motion
+from dynid.recording.formats.text import write_csv
 from dynid.recording.readers import read_recording
-from dynid.recording.sensors import Level, SensorModel
-from dynid.recording.synthetic import Synthetic, plausible_parameters
-from dynid.recording.synthetic import simulate as run
-from dynid.recording.text import write_csv
+from dynid.simulation.closed_loop import Controller
+from dynid.simulation.motions import MotionKind, motion_of, smooth_motion
+from dynid.simulation.sensors import Level, SensorModel
+from dynid.simulation.synthetic import Synthetic, plausible_parameters
+from dynid.simulation.synthetic import simulate as run
 
 __all__ = ["simulate"]
 

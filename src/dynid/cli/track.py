@@ -25,6 +25,7 @@ from dynid.disk import at_once, claimed
 from dynid.dynamics import TorqueModel
 from dynid.errors import RecordingError, TrackingError
 from dynid.recording import Recording
+from dynid.regression import IdentifiedModel, load_model, save_model
 from dynid.tracking import (
     Annealing,
     Bound,
@@ -48,7 +49,7 @@ from dynid.tracking import (
     udp_samples,
     with_kinematics,
 )
-from dynid.writers import IdentifiedModel, Report, load_model, save_model
+from dynid.writers import Report
 
 __all__ = ["track"]
 

@@ -13,9 +13,10 @@ from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import LogOptions, band_json, error_json, hashed, with_band
 from dynid.cli.progress import progress
 from dynid.errors import ModelFileError
+from dynid.regression import IdentifiedModel, load_model
 from dynid.validation import Validation
 from dynid.validation import validate as compare
-from dynid.writers import IdentifiedModel, Report, Section, load_model
+from dynid.writers import Report, Section
 from dynid.writers.report.charts import torque_figures, torque_units
 
 __all__ = ["validate"]

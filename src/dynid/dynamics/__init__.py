@@ -1,32 +1,26 @@
 """The torque a robot needs, linear in its parameters, and what that torque can reveal."""
 
-from dynid.dynamics.curves import Sigmoid, Stribeck, Tanh
+from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.drives import Drives, RotorInertia
-from dynid.dynamics.friction import FRICTION, Asymmetric, Coulomb, Offset, Viscous, friction_models
+from dynid.dynamics.friction.curves import Sigmoid, Stribeck, Tanh
+from dynid.dynamics.friction.load import LoadCoulomb
+from dynid.dynamics.friction.presliding import Presliding
+from dynid.dynamics.friction.table import FRICTION, Asymmetric, Coulomb, Offset, Viscous, friction_models
+from dynid.dynamics.joint_model import JointModel, OnJoints, Shape, ShapedModel, Term
 from dynid.dynamics.lagrangian import LagrangianModel
-from dynid.dynamics.load import LoadCoulomb
+from dynid.dynamics.model import Column, TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
-from dynid.dynamics.presliding import Presliding
-from dynid.dynamics.regressor import Column, TorqueModel
-from dynid.dynamics.regrouping import BaseParameters, base_parameters
-from dynid.dynamics.terms import JointModel, OnJoints, Shape, ShapedModel, Term
 
 MODULES = (
     "threads",
     "motion",
     "kernels",
-    "uncached",
-    "forward",
-    "adjoint",
-    "terms",
-    "curves",
-    "presliding",
-    "load",
+    "joint_model",
     "friction",
     "drives",
-    "regressor",
-    "chosen",
-    "regrouping",
+    "model",
+    "joint_columns",
+    "base_parameters",
     "lagrangian",
 )
 """The order of this folder: a module imports only those before it."""

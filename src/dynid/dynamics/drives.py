@@ -9,8 +9,8 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import Robot
+from dynid.dynamics.joint_model import Term
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.terms import Term
 from dynid.errors import ParameterError
 
 __all__ = ["Drives", "RotorInertia"]

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters
 
 __all__ = ["LagrangianModel"]
 

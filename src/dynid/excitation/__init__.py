@@ -1,37 +1,33 @@
 """A motion that shows the parameters: exciting trajectories inside every limit, and what they will tell."""
 
 from dynid.excitation.assembly import Assembly
-from dynid.excitation.bspline import SplineBasis, SplineCurve
-from dynid.excitation.collision import SelfCollisionLimit, self_collision
 from dynid.excitation.criteria import ConditionNumber, Criterion, DOptimality, ExcitationReport, assess, check_noise
-from dynid.excitation.curves import Basis, Bounds, Curve, States
+from dynid.excitation.curves.bspline import SplineBasis, SplineCurve
+from dynid.excitation.curves.curve import Basis, Bounds, Curve, States
+from dynid.excitation.curves.fourier import FourierBasis, FourierSeries
 from dynid.excitation.design import Excitation, ExcitationStatus, Progress, design_excitation
-from dynid.excitation.fourier import FourierBasis, FourierSeries
-from dynid.excitation.kinds import Sinusoids, point_to_point, random_fourier, sinusoids
-from dynid.excitation.limits import Certificate, EffortLimit, LimitUse, MotionLimits, PathLimit, certify
-from dynid.excitation.output import read_coefficients, write_coefficients, write_csv, write_poses, write_ros
+from dynid.excitation.limits.collision import SelfCollisionLimit, self_collision
+from dynid.excitation.limits.motion_limits import Certificate, EffortLimit, LimitUse, MotionLimits, PathLimit, certify
+from dynid.excitation.limits.workspace import KeepOut, Workspace, WorkspaceLimit
 from dynid.excitation.poses import PoseDesign, PoseKind, design_poses
+from dynid.excitation.ready_made import Sinusoids, point_to_point, random_fourier, sinusoids
 from dynid.excitation.sequential import Information, Sufficiency, sufficiency
 from dynid.excitation.trajectory import Cruise, Hold, Move, Piece, Trajectory
-from dynid.excitation.workspace import KeepOut, Workspace, WorkspaceLimit
+from dynid.excitation.trajectory_files import read_coefficients, write_coefficients, write_csv, write_poses, write_ros
 
 MODULES = (
     "curves",
-    "fourier",
-    "bspline",
     "trajectory",
     "limits",
-    "workspace",
-    "collision",
     "criteria",
     "gauge",
     "objective",
     "assembly",
     "design",
     "sequential",
-    "kinds",
+    "ready_made",
     "poses",
-    "output",
+    "trajectory_files",
 )
 """The order of this folder: a module imports only those before it."""
 

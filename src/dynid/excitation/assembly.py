@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 from dynid.arrays import Array, Float
 from dynid.errors import ExcitationError
-from dynid.excitation.curves import Curve, States
-from dynid.excitation.limits import Certificate, MotionLimits, PathLimit, certify
+from dynid.excitation.curves.curve import Curve, States
+from dynid.excitation.limits.motion_limits import Certificate, MotionLimits, PathLimit, certify
 from dynid.excitation.trajectory import Cruise, Move, Piece, Trajectory
 
 __all__ = ["Assembly", "assemble", "check_static", "limits_move", "safe_pose"]

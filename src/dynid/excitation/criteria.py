@@ -8,11 +8,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
+from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters, base_parameters
 from dynid.errors import ExcitationError
-from dynid.excitation.curves import PerJoint
+from dynid.excitation.curves.curve import PerJoint
 
 __all__ = ["ConditionNumber", "Criterion", "DOptimality", "ExcitationReport", "assess", "check_noise"]
 

@@ -13,16 +13,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dynid.arrays import Array, Float
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters, base_parameters
+from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import n_threads
 from dynid.errors import ExcitationError
 from dynid.excitation.assembly import assemble, check_static, safe_pose
 from dynid.excitation.criteria import ConditionNumber, Criterion, ExcitationReport, assess
-from dynid.excitation.curves import Basis, Curve, PerJoint
-from dynid.excitation.fourier import FourierBasis
+from dynid.excitation.curves.curve import Basis, Curve, PerJoint
+from dynid.excitation.curves.fourier import FourierBasis
 from dynid.excitation.gauge import Gauge
-from dynid.excitation.limits import Certificate, MotionLimits, PathLimit, with_effort
+from dynid.excitation.limits.motion_limits import Certificate, MotionLimits, PathLimit, with_effort
 from dynid.excitation.objective import Objective, Smoothing
 from dynid.excitation.trajectory import Cruise, Trajectory
 

@@ -22,8 +22,8 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array, Float, Int
-from dynid.excitation.curves import Basis, Bounds
-from dynid.excitation.limits import ROUNDING, MotionLimits
+from dynid.excitation.curves.curve import Basis, Bounds
+from dynid.excitation.limits.motion_limits import ROUNDING, MotionLimits
 
 __all__ = ["Gauge", "Placement"]
 

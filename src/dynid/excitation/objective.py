@@ -12,15 +12,15 @@ from scipy.optimize import brentq
 
 from dynid.arrays import Array, Float, Int
 from dynid.dynamics import Coulomb, Term
-from dynid.dynamics.adjoint import pull_back
-from dynid.dynamics.kernels import ChainArrays, chain_arrays, fill_regressor
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.kernels.adjoint import pull_back
+from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays, fill_regressor
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters
 from dynid.excitation.criteria import Criterion
-from dynid.excitation.curves import States
+from dynid.excitation.curves.curve import States
 from dynid.excitation.gauge import Gauge
-from dynid.excitation.limits import PathLimit
+from dynid.excitation.limits.motion_limits import PathLimit
 
 __all__ = ["Objective", "Smoothing", "largest_scale"]
 

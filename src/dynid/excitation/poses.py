@@ -10,13 +10,13 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Int, freeze_arrays
 from dynid.chain.robot import Robot
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import TOLERANCE, base_parameters
+from dynid.dynamics.base_parameters import TOLERANCE, base_parameters
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import ExcitationError
 from dynid.excitation.assembly import safe_pose
 from dynid.excitation.criteria import ConditionNumber, Criterion, DOptimality
-from dynid.excitation.curves import States
-from dynid.excitation.limits import MotionLimits, PathLimit, with_effort
+from dynid.excitation.curves.curve import States
+from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, with_effort
 
 __all__ = ["PoseDesign", "PoseKind", "design_poses"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
+from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters, base_parameters
 from dynid.errors import ExcitationError
 from dynid.excitation.criteria import DOptimality, check_noise
-from dynid.excitation.curves import PerJoint
+from dynid.excitation.curves.curve import PerJoint
 
 __all__ = ["Information", "Sufficiency", "sufficiency"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
-from dynid.excitation.curves import Curve, States
+from dynid.excitation.curves.curve import Curve, States
 
 __all__ = ["Cruise", "Hold", "Move", "Piece", "Trajectory"]
 

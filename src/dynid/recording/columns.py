@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Int
 from dynid.errors import RecordingError
-from dynid.recording.mapping import EVERY, ColumnMap, unit_factor
+from dynid.recording.column_map import EVERY, ColumnMap, unit_factor
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
 from dynid.recording.spelling import STEMS, TIME_NAMES, bare, numbered_patterns, stamp_parts, unit_of
 

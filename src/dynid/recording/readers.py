@@ -17,14 +17,14 @@ from tokenize import TokenError
 import numpy as np
 
 from dynid.errors import DynidError, RecordingError
-from dynid.recording.bags import bag_table
+from dynid.recording.column_map import ColumnMap
 from dynid.recording.columns import Block, Layout, Table, layout
-from dynid.recording.containers import hdf5_table, mat_table, npz_table
-from dynid.recording.mapping import ColumnMap
-from dynid.recording.parquet import parquet_table
+from dynid.recording.formats.arrays import hdf5_table, mat_table, npz_table
+from dynid.recording.formats.bags import bag_table
+from dynid.recording.formats.parquet import parquet_table
+from dynid.recording.formats.text import text_table
 from dynid.recording.raw import RAW_SIGNALS, RawLog, increasing
 from dynid.recording.recording import Recording, time_error
-from dynid.recording.text import text_table
 
 __all__ = ["SUFFIXES", "read_raw", "read_recording", "stream_recording"]
 

@@ -1,70 +1,51 @@
 """Parameters from measurements: rows, triangular factors, and the estimators that use them."""
 
+from dynid.regression.auto_settings import ThresholdChoice, estimated_delay, velocity_threshold
 from dynid.regression.bootstrap import Bootstrap, bootstrap
-from dynid.regression.constraints import Bounds, Constraints, read_bounds
-from dynid.regression.demands import RetrievalConstraints, Symmetry, Tie, UserFunction, UserFunctionError
 from dynid.regression.drive_gains import DriveGains, identify_gains
 from dynid.regression.estimate import Estimate, FitError, Uncertainty, uncertainty
-from dynid.regression.feasible import Feasible
-from dynid.regression.friction_choice import FrictionChoice, choose_friction, needs_search
-from dynid.regression.friction_fit import FrictionFit, JointFriction, fit_friction, friction_curve
-from dynid.regression.friction_rows import FrictionRows, friction_rows, never_reversing
+from dynid.regression.feasible.constraints import Bounds, Constraints, read_bounds
+from dynid.regression.feasible.feasible import Feasible
+from dynid.regression.feasible.prior import Prior
+from dynid.regression.friction.choice import FrictionChoice, choose_friction, needs_search
+from dynid.regression.friction.fit import FrictionFit, JointFriction, fit_friction, friction_curve
+from dynid.regression.friction.rows import FrictionRows, friction_rows, never_reversing
 from dynid.regression.least_squares import OLS, WLS, Robust, unexcited
-from dynid.regression.link_meshes import link_hull
-from dynid.regression.parametrisation import Links, RetrievedLink
+from dynid.regression.model_file import Compressed, IdentifiedModel, load_model, save_model
 from dynid.regression.payload import KnownArm, Payload, identify_payload
-from dynid.regression.penalties import ConstraintCheck, Penalties, compile_demands
 from dynid.regression.problem import Regression, Stacked, compress
-from dynid.regression.reference import Prior
-from dynid.regression.retrieval import Retrieval, RetrievalResult, SolutionSpread
-from dynid.regression.retrieval_config import read_retrieval
-from dynid.regression.retrieval_engines import Annealing, MultiStart
-from dynid.regression.retrieval_objective import RetrievalObjective
-from dynid.regression.retrieval_problem import RetrievalProblem, RetrievalRun
+from dynid.regression.retrieval.config import read_retrieval
+from dynid.regression.retrieval.constraints import RetrievalConstraints, Symmetry, Tie, UserFunction, UserFunctionError
+from dynid.regression.retrieval.link_meshes import link_hull
+from dynid.regression.retrieval.objective import RetrievalObjective
+from dynid.regression.retrieval.parametrisation import Links, RetrievedLink
+from dynid.regression.retrieval.penalties import ConstraintCheck, Penalties, compile_demands
+from dynid.regression.retrieval.problem import RetrievalProblem, RetrievalRun
+from dynid.regression.retrieval.retrieval import Retrieval, RetrievalResult, SolutionSpread
+from dynid.regression.retrieval.search import Annealing, MultiStart
+from dynid.regression.retrieval.shapes import Frustum, Hull, Sphere, Union
 from dynid.regression.reverse import ControllerSamples, Reverse, ReverseEstimate, read_controller_samples
 from dynid.regression.rows import JointRows, RowSource, SampleRows
-from dynid.regression.shapes import Frustum, Hull, Sphere, Union
 from dynid.regression.status import Status
-from dynid.regression.streamed import StreamedRows
-from dynid.regression.tuning import ThresholdChoice, estimated_delay, velocity_threshold
+from dynid.regression.streamed_rows import StreamedRows
 
 MODULES = (
     "status",
     "rows",
-    "streamed",
+    "streamed_rows",
     "triangle",
     "problem",
     "estimate",
     "bootstrap",
     "least_squares",
-    "tuning",
-    "constraints",
-    "cones",
-    "conditions",
-    "reference",
-    "scaled",
-    "programme",
-    "feasibility",
+    "auto_settings",
     "feasible",
     "reverse",
-    "shapes",
-    "link_meshes",
-    "parametrisation",
-    "demands",
-    "penalty_rows",
-    "penalties",
-    "retrieval_config",
-    "retrieval_objective",
-    "retrieval_problem",
-    "retrieval_engines",
     "retrieval",
-    "friction_rows",
-    "friction_search",
-    "friction_refine",
-    "friction_choice",
-    "friction_fit",
+    "friction",
     "payload",
     "drive_gains",
+    "model_file",
 )
 """The order of this folder: a module imports only those before it."""
 
@@ -74,6 +55,7 @@ __all__ = [
     "Annealing",
     "Bootstrap",
     "Bounds",
+    "Compressed",
     "ConstraintCheck",
     "Constraints",
     "ControllerSamples",
@@ -86,6 +68,7 @@ __all__ = [
     "FrictionRows",
     "Frustum",
     "Hull",
+    "IdentifiedModel",
     "JointFriction",
     "JointRows",
     "KnownArm",
@@ -130,11 +113,13 @@ __all__ = [
     "identify_gains",
     "identify_payload",
     "link_hull",
+    "load_model",
     "needs_search",
     "never_reversing",
     "read_bounds",
     "read_controller_samples",
     "read_retrieval",
+    "save_model",
     "uncertainty",
     "unexcited",
     "velocity_threshold",

@@ -9,16 +9,16 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import Robot
-from dynid.dynamics.friction import friction_models
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import base_parameters
-from dynid.dynamics.terms import JointModel
+from dynid.dynamics.base_parameters import base_parameters
+from dynid.dynamics.friction.table import friction_models
+from dynid.dynamics.joint_model import JointModel
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError, RegressionError
+from dynid.recording.conditioning import Conditioning, Samples
 from dynid.recording.recording import Recording
-from dynid.recording.signals import Conditioning, Samples
 from dynid.regression.estimate import uncertainty
-from dynid.regression.friction_choice import START, choose_friction, needs_search
-from dynid.regression.friction_rows import friction_rows, with_reference
+from dynid.regression.friction.choice import START, choose_friction, needs_search
+from dynid.regression.friction.rows import friction_rows, with_reference
 from dynid.regression.payload import N_LOAD, loaded_regression
 from dynid.regression.problem import Factor, Regression
 from dynid.regression.status import Status

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from dynid.arrays import Array, Bool, Float, freeze_arrays
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.model import TorqueModel
 from dynid.regression.problem import RANK_TOLERANCE, Regression, column_scale
 from dynid.regression.status import Status
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array, Float, Int
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import RegressionError
 from dynid.regression.estimate import Estimate, FitError, uncertainty, unseen_columns
 from dynid.regression.problem import RANK_TOLERANCE, Regression, Stacked, column_scale, compress

@@ -10,18 +10,18 @@ import numpy as np
 from dynid.arrays import Array, Float, Matrix3, Transform, Vector3, freeze_arrays
 from dynid.chain.inertia import INERTIAL_NAMES, INERTIAL_UNITS, InertialParameters
 from dynid.chain.robot import BASE, Joint, Link, Robot
-from dynid.dynamics.load import LoadCoulomb
-from dynid.dynamics.regressor import Column, TorqueModel
-from dynid.dynamics.regrouping import BaseParameters
-from dynid.dynamics.terms import OnJoints
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.friction.load import LoadCoulomb
+from dynid.dynamics.joint_model import OnJoints
+from dynid.dynamics.model import Column, TorqueModel
 from dynid.errors import ParameterError, RegressionError
-from dynid.recording.signals import Samples, Segment
-from dynid.regression.constraints import Constraints
+from dynid.recording.conditioning import Samples, Segment
 from dynid.regression.estimate import FitError, uncertainty
-from dynid.regression.friction_rows import with_reference
+from dynid.regression.feasible.constraints import Constraints
+from dynid.regression.feasible.programme import solve
+from dynid.regression.friction.rows import with_reference
 from dynid.regression.least_squares import joint_weights
 from dynid.regression.problem import RANK_TOLERANCE, Factor, Regression
-from dynid.regression.programme import solve
 from dynid.regression.rows import JointRows, block_length, rows_of_segment, visible_columns
 from dynid.regression.status import Status
 from dynid.regression.triangle import triangular

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array, Float, Int, freeze_arrays
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import RegressionError
 from dynid.regression.rows import JointRows, ParallelRows, RowSource, in_order, visible_columns
 from dynid.regression.triangle import triangular

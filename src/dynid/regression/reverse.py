@@ -12,8 +12,8 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.disk import MAX_TEXT_BYTES
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError
 from dynid.regression.estimate import Estimate, FitError, Uncertainty
 from dynid.regression.problem import RANK_TOLERANCE, Stacked, column_scale

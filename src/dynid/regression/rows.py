@@ -11,11 +11,11 @@ from typing import Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from dynid.arrays import Array, Float, Int
-from dynid.dynamics.chosen import chosen_columns
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.joint_columns import chosen_columns
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import n_threads
-from dynid.recording.signals import Plan, Samples, Segment
+from dynid.recording.conditioning import Plan, Samples, Segment
 
 __all__ = ["HeldRows", "JointRows", "ParallelRows", "RowSource", "SampleRows", "rows_of_segment", "visible_columns"]
 

@@ -5,17 +5,17 @@ from dynid.tracking.contact import ContactObserver, ContactReading, MomentumObse
 from dynid.tracking.filter import ConstrainedFilter, Tracker
 from dynid.tracking.health import Health, health
 from dynid.tracking.kinematics import KinematicFilter, KinematicStream
-from dynid.tracking.mapping import LOAD, Bound, Consistent, Entry, Principal, StateMap
-from dynid.tracking.payload import LoadEstimate, LoadEvent, LoadWatch, LoadWatcher, load_filter
+from dynid.tracking.load import LoadEstimate, LoadEvent, LoadWatch, LoadWatcher, load_filter
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement
 from dynid.tracking.samples import Annealing, History, Outcome, Sample, TrackedParameters, following
+from dynid.tracking.state_map import LOAD, Bound, Consistent, Entry, Principal, StateMap
 from dynid.tracking.stream import replay, samples_of, samples_of_motion, udp_samples, with_kinematics
 
 MODULES = (
     "terms",
     "rows",
-    "curves",
-    "mapping",
+    "state_kernels",
+    "state_map",
     "core",
     "samples",
     "filter",
@@ -23,7 +23,7 @@ MODULES = (
     "checkpoint",
     "kinematics",
     "contact",
-    "payload",
+    "load",
     "stream",
 )
 """The order of this folder: a module imports only those before it."""

@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array, Bool, Float, Transform, freeze_arrays
-from dynid.dynamics.regressor import TorqueModel
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking.rows import OTHER_TERM, _move, pass_on, place, row_arrays, work_for
 from dynid.tracking.samples import Sample

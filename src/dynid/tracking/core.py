@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array
-from dynid.tracking.curves import MapArrays, evaluate_map
 from dynid.tracking.rows import RowArrays, Work, predict_rows
+from dynid.tracking.state_kernels import MapArrays, evaluate_map
 
 __all__ = [
     "ABSORBED",

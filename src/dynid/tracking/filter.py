@@ -18,12 +18,10 @@ import numpy as np
 from scipy import stats
 
 from dynid.arrays import Array, ArrayLike, Bool, Float, Transform, freeze_arrays
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
-from dynid.dynamics.regressor import TorqueModel
 from dynid.errors import MotionError, TrackingError
 from dynid.tracking import core
-from dynid.tracking.curves import evaluate_map
-from dynid.tracking.mapping import StateMap
 from dynid.tracking.rows import (
     MEASUREMENTS,
     OTHER_TERM,
@@ -35,6 +33,8 @@ from dynid.tracking.rows import (
     work_for,
 )
 from dynid.tracking.samples import Annealing, History, Outcome, Sample, TrackedParameters
+from dynid.tracking.state_kernels import evaluate_map
+from dynid.tracking.state_map import StateMap
 from dynid.tracking.terms import JointTerms
 
 __all__ = ["ConstrainedFilter", "Tracker"]

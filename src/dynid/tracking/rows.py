@@ -15,10 +15,10 @@ from numba import njit
 from dynid.arrays import Array, Transform
 from dynid.chain.inertia import INERTIAL_NAMES
 from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.friction import Coulomb, Offset, Viscous
-from dynid.dynamics.kernels import chain_arrays
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.terms import JointModel
+from dynid.dynamics.friction.table import Coulomb, Offset, Viscous
+from dynid.dynamics.joint_model import JointModel
+from dynid.dynamics.kernels.batch import chain_arrays
+from dynid.dynamics.model import TorqueModel
 from dynid.tracking.terms import joint_terms
 
 __all__ = ["LOAD_SYMBOLS", "MEASUREMENTS", "Measurement", "RowArrays", "Work", "predict_rows", "row_arrays", "work_for"]
@@ -204,7 +204,7 @@ def _move(E, up, here, o):
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
 def _accelerate(S, dq, ddq, V, x):
-    """Add the joint's own motion; fill what the wrench needs (as in `dynid.dynamics.kernels`)."""
+    """Add the joint's own motion; fill what the wrench needs (as in `dynid.dynamics.kernels.batch`)."""
     v0, v1, v2 = V[0] + S[0] * dq, V[1] + S[1] * dq, V[2] + S[2] * dq
     w0, w1, w2 = V[3] + S[3] * dq, V[4] + S[4] * dq, V[5] + S[5] * dq
     a0 = V[6] + S[0] * ddq + (w1 * S[2] - w2 * S[1] + v1 * S[5] - v2 * S[4]) * dq

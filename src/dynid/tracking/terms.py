@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
 
 __all__ = ["JointTerms", "joint_terms"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.regrouping import BaseParameters
-from dynid.recording.signals import Samples
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.model import TorqueModel
+from dynid.recording.conditioning import Samples
 from dynid.regression.rows import JointRows, SampleRows, visible_columns
 
 __all__ = ["WITHIN_95", "TorqueBand", "torque_band"]

@@ -2,21 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.later import later
+from dynid.lazy import lazy_names
 from dynid.writers.exports import Exported
-from dynid.writers.model_file import Compressed, IdentifiedModel, load_model, save_model
-from dynid.writers.report import (
-    Comparison,
-    Criterion,
-    Figure,
-    Report,
-    Section,
-    Table,
-    Tile,
-    identification_report,
-    judge,
-    verdict_json,
-)
+from dynid.writers.report import Comparison, Figure, Report, Section, Table, Tile, identification_report
 from dynid.writers.tables import TableRow, parameter_rows, write_table
 from dynid.writers.urdf import write_urdf
 
@@ -27,30 +15,15 @@ if TYPE_CHECKING:
     from dynid.writers.report.campaign import CampaignPage, CampaignRow, campaign_page
     from dynid.writers.report.trajectory import trajectory_report
 
-MODULES = (
-    "model_file",
-    "exports",
-    "joint_terms",
-    "in_place",
-    "urdf",
-    "mjcf_check",
-    "mjcf",
-    "tables",
-    "load_settings",
-    "c",
-    "report",
-)
+MODULES = ("exports", "joint_terms", "in_place", "urdf", "mjcf_check", "mjcf", "tables", "load_settings", "c", "report")
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
     "CampaignPage",
     "CampaignRow",
     "Comparison",
-    "Compressed",
-    "Criterion",
     "Exported",
     "Figure",
-    "IdentifiedModel",
     "Load",
     "Report",
     "Section",
@@ -59,13 +32,9 @@ __all__ = [
     "Tile",
     "campaign_page",
     "identification_report",
-    "judge",
-    "load_model",
     "parameter_rows",
     "read_load",
-    "save_model",
     "trajectory_report",
-    "verdict_json",
     "write_c_header",
     "write_load_settings",
     "write_mjcf",
@@ -74,7 +43,7 @@ __all__ = [
 ]
 
 # What `dynid identify` does not write.
-__getattr__ = later(
+__getattr__ = lazy_names(
     __name__,
     {
         "dynid.writers.c": ("write_c_header",),

@@ -11,10 +11,10 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.chain.consistency import consistency
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
-from dynid.dynamics.regressor import TorqueModel
 from dynid.errors import ExportError
-from dynid.writers.model_file import IdentifiedModel
+from dynid.regression.model_file import IdentifiedModel
 
 __all__ = ["Exported", "export_motion", "full_links", "refuse_impossible", "relative_error"]
 

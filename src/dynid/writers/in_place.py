@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg import eigh
 
-from dynid.chain.bodies import Body, BodyTree
 from dynid.chain.consistency import consistency
-from dynid.chain.files import Carried, assembled, carried_bodies, frozen_joints, read_bodies
+from dynid.chain.formats.assembly import Carried, assembled, carried_bodies, frozen_joints, read_bodies
+from dynid.chain.formats.bodies import Body, BodyTree
+from dynid.chain.formats.xml import Document, parse_markup, read_markup
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.markup import Document, parse_markup, read_markup
 from dynid.chain.robot import Joint, Robot
 from dynid.errors import ExportError, RobotError
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Float, freeze_arrays
+from dynid.dynamics.joint_model import JointModel, OnJoints, ShapedModel
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.terms import JointModel, OnJoints, ShapedModel
 
 __all__ = ["JointTerm", "PassiveTerms", "joint_terms", "passive_terms"]
 

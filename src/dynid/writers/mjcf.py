@@ -10,13 +10,23 @@ from lxml import etree
 from scipy.spatial.transform import Rotation
 
 from dynid.arrays import Array, Float, Matrix3, Vector3
+from dynid.chain.formats.mjcf_parts import ORIENTATIONS, read_compiler, read_shape
+from dynid.chain.formats.xml import (
+    Document,
+    Edit,
+    Element,
+    InsertChild,
+    NewElement,
+    RemoveAttribute,
+    SetAttribute,
+    edited,
+)
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.markup import Document, Edit, Element, InsertChild, NewElement, RemoveAttribute, SetAttribute, edited
-from dynid.chain.mjcf_parts import ORIENTATIONS, read_compiler, read_shape
 from dynid.chain.robot import BASE, Joint, Robot
 from dynid.disk import write_whole
-from dynid.dynamics.regressor import TorqueModel
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import ExportError
+from dynid.regression.model_file import IdentifiedModel
 from dynid.writers.exports import (
     IMPOSSIBLE,
     Exported,
@@ -30,7 +40,6 @@ from dynid.writers.exports import (
 from dynid.writers.in_place import Share, Template, read_template, reread
 from dynid.writers.joint_terms import PassiveTerms, passive_terms
 from dynid.writers.mjcf_check import NOT_INSTALLED, mujoco_torque, own_torque, pinocchio_mjcf_torque
-from dynid.writers.model_file import IdentifiedModel
 
 __all__ = ["mjcf_text", "write_mjcf"]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
 from dynid.writers.in_place import Template
 from dynid.writers.urdf import pinocchio_torque
 

@@ -17,8 +17,8 @@ from dynid.arrays import Array, Float
 from dynid.disk import write_whole
 from dynid.errors import ExportError
 from dynid.regression.estimate import UNRELIABLE
+from dynid.regression.model_file import IdentifiedModel
 from dynid.writers.exports import Exported, demand_agreement, export_motion, relative_error
-from dynid.writers.model_file import IdentifiedModel
 
 __all__ = ["TableRow", "parameter_rows", "write_table"]
 

@@ -11,14 +11,15 @@ import numpy as np
 from lxml import etree
 
 from dynid.arrays import Array, Float, Matrix3, Transform, Vector3
+from dynid.chain.formats.urdf import URDF_TENSOR
+from dynid.chain.formats.xml import Edit, Element, InsertChild, NewElement, SetAttribute, edited
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.markup import Edit, Element, InsertChild, NewElement, SetAttribute, edited
 from dynid.chain.robot import BASE, STANDARD_GRAVITY, Joint, Robot
-from dynid.chain.urdf import URDF_TENSOR
 from dynid.disk import write_whole
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
 from dynid.errors import ExportError
+from dynid.regression.model_file import IdentifiedModel
 from dynid.writers.exports import (
     IMPOSSIBLE,
     Exported,
@@ -31,7 +32,6 @@ from dynid.writers.exports import (
 )
 from dynid.writers.in_place import Share, Template, read_template
 from dynid.writers.joint_terms import PassiveTerms, passive_terms
-from dynid.writers.model_file import IdentifiedModel
 
 __all__ = ["urdf_text", "write_urdf"]
 

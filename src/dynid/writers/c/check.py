@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.dynamics.regressor import TorqueModel
 from dynid.errors import ExportError
 from dynid.writers.exports import demand_agreement, export_motion, relative_error
 

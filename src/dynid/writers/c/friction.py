@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import expit
 
 from dynid.chain.robot import Robot
-from dynid.dynamics.load import LoadCoulomb
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.terms import OnJoints
+from dynid.dynamics.friction.load import LoadCoulomb
+from dynid.dynamics.joint_model import OnJoints
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import ExportError
 from dynid.writers.c.code import ZERO, Code, Product, Scalar, constant
 from dynid.writers.joint_terms import JointTerm

@@ -12,9 +12,10 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.disk import write_whole
-from dynid.dynamics.presliding import Presliding
-from dynid.dynamics.regressor import TorqueModel
-from dynid.dynamics.terms import OnJoints
+from dynid.dynamics.friction.presliding import Presliding
+from dynid.dynamics.joint_model import OnJoints
+from dynid.dynamics.model import TorqueModel
+from dynid.regression.model_file import IdentifiedModel
 from dynid.writers.c.blocks import forward_block, limits_block, memory_block, self_test_block
 from dynid.writers.c.check import CompiledCheck, check_header
 from dynid.writers.c.code import ZERO, Code, Scalar, c_comment, c_name, literal
@@ -22,7 +23,6 @@ from dynid.writers.c.dynamics import ChainCode
 from dynid.writers.c.friction import HELPERS, JointCode, load_reference, motor_values
 from dynid.writers.exports import IMPOSSIBLE, Exported, export_motion, refuse_impossible
 from dynid.writers.joint_terms import JointTerm, joint_terms
-from dynid.writers.model_file import IdentifiedModel
 
 __all__ = ["HeaderSource", "write_c_header"]
 

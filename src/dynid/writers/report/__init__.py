@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.later import later
+from dynid.lazy import lazy_names
 from dynid.writers.report.identification import Comparison, identification_report
-from dynid.writers.report.page import Criterion, Figure, Report, Section, Table, Tile
-from dynid.writers.report.verdict import judge, verdict_json
+from dynid.writers.report.page import Figure, Report, Section, Table, Tile
 
 if TYPE_CHECKING:
     from dynid.writers.report.campaign import CampaignPage, CampaignRow, campaign_page
@@ -17,7 +16,6 @@ MODULES = (
     "charts",
     "friction_charts",
     "link_charts",
-    "verdict",
     "tables",
     "identification",
     "trajectory",
@@ -29,7 +27,6 @@ __all__ = [
     "CampaignPage",
     "CampaignRow",
     "Comparison",
-    "Criterion",
     "Figure",
     "Report",
     "Section",
@@ -37,13 +34,11 @@ __all__ = [
     "Tile",
     "campaign_page",
     "identification_report",
-    "judge",
     "trajectory_report",
-    "verdict_json",
 ]
 
 # The pages of other commands than `dynid identify`.
-__getattr__ = later(
+__getattr__ = lazy_names(
     __name__,
     {
         "dynid.writers.report.campaign": ("CampaignPage", "CampaignRow", "campaign_page"),

@@ -9,8 +9,8 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
-from dynid.recording.signals import Samples
-from dynid.validation.validate import Contributions, Validation
+from dynid.recording.conditioning import Samples
+from dynid.validation.torque import Contributions, Validation
 from dynid.writers.report.drawing import MAX_POINTS, Trace, curve, effort_axis, line, packed, panel, shown
 from dynid.writers.report.page import Figure
 

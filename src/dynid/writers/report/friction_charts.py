@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynid.arrays import Array, Float
-from dynid.dynamics.regressor import TorqueModel
-from dynid.regression.friction_fit import friction_curve
+from dynid.dynamics.model import TorqueModel
+from dynid.regression.friction.fit import friction_curve
 from dynid.writers.report.drawing import Trace, effort_axis, line, packed, shown, thinned
 from dynid.writers.report.page import Figure
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.terms import OnJoints, ShapedModel
-from dynid.recording.findings import Finding
-from dynid.recording.signals import Samples, Segment
+from dynid.dynamics.joint_model import OnJoints, ShapedModel
+from dynid.recording.conditioning import Samples, Segment
 from dynid.regression.estimate import UNRELIABLE, Estimate
+from dynid.regression.model_file import IdentifiedModel
 from dynid.regression.problem import Regression
-from dynid.validation.validate import Contributions, Validation, contributions
-from dynid.writers.model_file import IdentifiedModel
+from dynid.review.findings import Finding
+from dynid.validation.torque import Contributions, Validation, contributions
+from dynid.validation.verdict import judge, verdict, worst
 from dynid.writers.report.charts import (
     bars_figure,
     correlation_figure,
@@ -30,7 +31,7 @@ from dynid.writers.report.charts import (
 from dynid.writers.report.drawing import MAX_POINTS
 from dynid.writers.report.friction_charts import friction_figures
 from dynid.writers.report.link_charts import links_figure
-from dynid.writers.report.page import Figure, Report, Section, Table, Tile, worst
+from dynid.writers.report.page import Figure, Report, Section, Table, Tile
 from dynid.writers.report.tables import (
     coefficient_table,
     conditioning_table,
@@ -42,7 +43,6 @@ from dynid.writers.report.tables import (
     provenance_tables,
     short_name,
 )
-from dynid.writers.report.verdict import judge, verdict
 
 __all__ = ["Comparison", "identification_report"]
 

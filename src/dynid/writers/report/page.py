@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 from dynid.disk import write_whole
 from dynid.errors import OutputError
+from dynid.validation.verdict import Criterion, Mark, worst
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["BADGES", "Badge", "Criterion", "Figure", "Mark", "Report", "Section", "Table", "Tile", "worst"]
+__all__ = ["BADGES", "Badge", "Figure", "Report", "Section", "Table", "Tile"]
 
-Mark = Literal["good", "usable", "not good enough"]
-_MARKS: tuple[Mark, ...] = ("good", "usable", "not good enough")
 _NUMBER = re.compile(r"(> )?[+\-−]?(\d[\d \u2009.]*|\.\d+)(e[+\-−]?\d+)?(\s?%)?|[+\-−]?inf|nan")
 _NOTHING = ("", "–")
 LONG_CELL = 140
@@ -146,21 +145,6 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     tiles: tuple[Tile, ...] = ()
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """One thing a result is judged by: what was found (with its unit), and what is asked."""
-
-    name: str
-    mark: Mark
-    found: str
-    asked: str
-
-
-def worst(criteria: tuple[Criterion, ...]) -> Mark:
-    """The mark of a whole: that of its worst criterion."""
-    return max((criterion.mark for criterion in criteria), key=_MARKS.index, default="good")
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import numpy as np
 
 from dynid.chain.consistency import consistency
 from dynid.chain.robot import Robot
-from dynid.recording.findings import Finding, Severity
-from dynid.recording.signals import Samples
+from dynid.recording.conditioning import Samples
 from dynid.regression.estimate import Estimate
-from dynid.validation.validate import Validation
-from dynid.writers.model_file import IdentifiedModel
+from dynid.regression.model_file import IdentifiedModel
+from dynid.review.findings import Finding, Severity
+from dynid.validation.torque import Validation
 from dynid.writers.report.page import Table
 
 __all__ = [

@@ -8,10 +8,10 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
-from dynid.excitation.curves import States
-from dynid.excitation.limits import EffortLimit, MotionLimits
+from dynid.excitation.curves.curve import States
+from dynid.excitation.limits.motion_limits import EffortLimit, MotionLimits
+from dynid.excitation.limits.workspace import link_origins
 from dynid.excitation.trajectory import Trajectory
-from dynid.excitation.workspace import link_origins
 from dynid.writers.report.drawing import Trace, curve, line, packed, panel, shown
 from dynid.writers.report.page import Figure, Report, Section, Tile
 

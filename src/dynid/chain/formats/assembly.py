@@ -1,0 +1,239 @@
+"""URDF and MJCF files as a `Robot`: fixed links lumped, mimic joints folded, impossible inertias refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from dynid.arrays import Transform
+from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Mimic
+from dynid.chain.formats.mjcf import read_mjcf_bodies
+from dynid.chain.formats.urdf import read_urdf_bodies
+from dynid.chain.formats.xml import Document, read_markup
+from dynid.chain.inertia import InertialParameters
+from dynid.chain.robot import BASE, Joint, Link, Robot
+from dynid.errors import RobotError
+
+__all__ = [
+    "Carried",
+    "InertialsPolicy",
+    "assembled",
+    "carried_bodies",
+    "frozen_joints",
+    "read_bodies",
+    "read_mjcf",
+    "read_robot_file",
+    "read_urdf",
+]
+
+InertialsPolicy = Literal["check", "ignore", "keep"]
+"""What to do with the inertias of a file: refuse impossible ones, drop all, or keep whatever is finite."""
+
+_ADVICE = (
+    "`dynid lint {source} --repair OUT` writes the nearest possible one, `--ignore-inertials` loads the robot without "
+    "nominal inertias"
+)
+
+
+def read_robot_file(
+    path: str | Path, *, inertials: InertialsPolicy = "check", lock: Mapping[str, float] | None = None
+) -> Robot:
+    """The robot of a URDF or MJCF file, told apart by the root element; meshes are never opened.
+
+    Joints come depth first, siblings as in the file. A link has nominal parameters when it, or a link fixed to it,
+    has inertia in the file; a moving link without any has None. MJCF `armature` is the nominal rotor inertia of its
+    joint.
+
+    Args:
+        path: the file.
+        inertials: ``check`` refuses impossible inertias of links that move, ``ignore`` drops them all, ``keep``
+            keeps whatever is finite.
+        lock: joints to freeze, with their positions in rad or m; joints that mimic them freeze with them.
+
+    Raises:
+        RobotFileError: the file cannot be used; the message names file, line, element and remedy.
+        UnknownJoint: a joint to lock that does not exist.
+    """
+    return assembled(read_bodies(Path(path)), inertials, lock or {})
+
+
+def read_urdf(
+    path: str | Path, *, inertials: InertialsPolicy = "check", lock: Mapping[str, float] | None = None
+) -> Robot:
+    """The robot of a URDF file (SI); arguments and errors as `read_robot_file`."""
+    return assembled(_bodies_of(read_markup(Path(path)), ("robot",)), inertials, lock or {})
+
+
+def read_mjcf(
+    path: str | Path, *, inertials: InertialsPolicy = "check", lock: Mapping[str, float] | None = None
+) -> Robot:
+    """The robot of an MJCF file (SI, gravity of its `<option>`); arguments and errors as `read_robot_file`."""
+    return assembled(_bodies_of(read_markup(Path(path)), ("mujoco",)), inertials, lock or {})
+
+
+def read_bodies(source: Path | Document) -> BodyTree:
+    """The bodies of a URDF or MJCF file one by one (SI), before anything is lumped or refused."""
+    document = read_markup(source) if isinstance(source, Path) else source
+    return _bodies_of(document, ("robot", "mujoco"))
+
+
+def _bodies_of(document: Document, roots: tuple[str, ...]) -> BodyTree:
+    tag = document.root.tag
+    if tag not in roots:
+        wanted = " or ".join({"robot": "<robot> (URDF)", "mujoco": "<mujoco> (MJCF)"}[root] for root in roots)
+        raise document.fault(document.root, f"a robot file starts with {wanted}, not with <{tag}>")
+    return read_urdf_bodies(document) if tag == "robot" else read_mjcf_bodies(document)
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """The bodies that one joint moves as one, each with its frame's place in the frame of the first."""
+
+    joint: str
+    bodies: tuple[tuple[Body, Transform], ...]
+
+
+def carried_bodies(tree: BodyTree, lock: Mapping[str, float]) -> tuple[Carried, ...]:
+    """What every joint that is not fixed, locked (rad or m) or a follower of such carries, in the order of joints."""
+    frozen = frozen_joints(tree, lock)
+    place: dict[str, tuple[int, Transform]] = {}
+    groups: list[tuple[str, list[tuple[Body, Transform]]]] = []
+    for body in tree.bodies:
+        if body.joint is None or body.parent is None:
+            place[body.name] = (BASE, np.eye(4))
+            continue
+        if body.moves and body.joint.name not in frozen:
+            place[body.name] = (len(groups), np.eye(4))
+            groups.append((body.joint.name, [(body, np.eye(4))]))
+            continue
+        carrier, T_carrier_parent = place[body.parent]
+        T = T_carrier_parent @ body.joint.T_parent_joint
+        if body.moves:
+            held = Joint(
+                body.joint.name,
+                "prismatic" if body.joint.kind == "prismatic" else "revolute",
+                BASE,
+                T,
+                body.joint.axis,
+                Link(body.name),
+                body.joint.T_joint_body,
+            )
+            T = held.T_parent_link(frozen[body.joint.name])
+        place[body.name] = (carrier, T)
+        if carrier != BASE:
+            groups[carrier][1].append((body, T))
+    return tuple(Carried(joint, tuple(bodies)) for joint, bodies in groups)
+
+
+def assembled(tree: BodyTree, inertials: InertialsPolicy, lock: Mapping[str, float]) -> Robot:
+    """The robot of a body tree (SI), fixed and locked links lumped; arguments and errors as `read_robot_file`."""
+    frozen = frozen_joints(tree, lock)
+    carried: dict[str, tuple[int, Transform]] = {}
+    moving: list[tuple[Body, BodyJoint, int, Transform]] = []
+    groups: list[list[tuple[Body, Transform]]] = []
+    for body in tree.bodies:
+        if body.joint is None or body.parent is None:
+            carried[body.name] = (BASE, np.eye(4))
+            continue
+        carrier, T_carrier_parent = carried[body.parent]
+        T_carrier_joint = T_carrier_parent @ body.joint.T_parent_joint
+        if body.moves:
+            carried[body.name] = (len(groups), np.eye(4))
+            moving.append((body, body.joint, carrier, T_carrier_joint))
+            groups.append([(body, np.eye(4))])
+            continue
+        carried[body.name] = (carrier, T_carrier_joint)
+        if carrier != BASE:
+            groups[carrier].append((body, T_carrier_joint))
+    if inertials == "check":
+        for group in groups:
+            for body, _ in group:
+                _check_inertial(tree, body)
+    joints = tuple(
+        _joint(tree, *entry, _link(group, known=inertials != "ignore"))
+        for entry, group in zip(moving, groups, strict=True)
+    )
+    return Robot(tree.name, joints, gravity=tree.gravity, source=tree.source).locked(frozen)
+
+
+def _joint(tree: BodyTree, body: Body, joint: BodyJoint, parent: int, T_parent_joint: Transform, link: Link) -> Joint:
+    kind: Literal["revolute", "prismatic"] = "prismatic" if joint.kind == "prismatic" else "revolute"
+    try:
+        return Joint(
+            joint.name,
+            kind,
+            parent,
+            T_parent_joint,
+            joint.axis,
+            link,
+            joint.T_joint_body,
+            joint.limits,
+            joint.rotor_inertia,
+        )
+    except RobotError as error:
+        raise tree.fault(joint, str(error)) from error
+
+
+def _link(group: list[tuple[Body, Transform]], *, known: bool) -> Link:
+    """The first body of the group with everything that is fixed to it."""
+    said = [body.inertial.parameters.moved(T) for body, T in group if body.inertial is not None]
+    nominal = sum(said, InertialParameters.zero()) if said and known else None
+    names = [body.name for body, _ in group]
+    return Link(names[0], nominal, tuple(names[1:]))
+
+
+def _check_inertial(tree: BodyTree, body: Body) -> None:
+    """Refuse what no body can have; a fixed frame that is written with mass 0 and inertia 0 is fine."""
+    inertial = body.inertial
+    if inertial is None or body.virtual:
+        return
+    problem = None
+    smallest = float(np.linalg.eigvalsh(inertial.tensor)[0])
+    if inertial.mass <= 0.0:
+        if not body.moves and inertial.mass == 0.0 and not np.any(inertial.tensor):
+            return
+        problem = f"the mass is {inertial.mass:g} kg, which no body has"
+    elif not np.any(inertial.tensor):
+        problem = f"the inertia is zero although the mass is {inertial.mass:g} kg"
+    elif smallest <= 0.0:
+        problem = f"the inertia about the centre of mass is not positive: a principal moment is {smallest:.4g} kg·m²"
+    if problem is not None:
+        raise tree.fault(body, f"{problem}; {_ADVICE.format(source=tree.source)}")
+
+
+def frozen_joints(tree: BodyTree, lock: Mapping[str, float]) -> dict[str, float]:
+    """The joints to freeze (rad or m), completed by those that mimic them.
+
+    Raises:
+        RobotFileError: a joint mimics one that moves; the message says which to lock.
+    """
+    frozen = dict(lock)
+    joints = {body.joint.name: body.joint for body in tree.bodies if body.joint is not None}
+    still = {name: 0.0 for name, joint in joints.items() if joint.kind == "fixed"}
+    waiting = {name: joint.mimic for name, joint in joints.items() if joint.mimic is not None and name not in frozen}
+    progress = True
+    while progress:
+        progress = False
+        for name, mimic in list(waiting.items()):
+            known = {**still, **frozen}
+            if mimic.master is None or mimic.master in known:
+                frozen[name] = mimic.position(known.get(mimic.master or "", 0.0))
+                del waiting[name]
+                progress = True
+    for name, mimic in waiting.items():
+        flags = " ".join(f"--lock {master}=0" for master in _leaders(waiting.values(), set(waiting)))
+        raise tree.fault(
+            joints[name],
+            f"joint {name!r} mimics {mimic.master!r}, and coupled joints are not supported; freeze them with "
+            f"{flags or f'--lock {name}=0'} (joints that mimic a frozen one follow it)",
+        )
+    return frozen
+
+
+def _leaders(mimics: Iterable[Mimic], followers: set[str]) -> list[str]:
+    """The joints that are mimicked and follow none themselves, each once, in order."""
+    return list(dict.fromkeys(m.master for m in mimics if m.master is not None and m.master not in followers))

@@ -1,0 +1,185 @@
+"""A robot file body by body, before fixed links are lumped: what `files` assembles and `lint` examines."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from dynid.arrays import Array, Float, Matrix3, Transform, Vector3, freeze_arrays
+from dynid.chain.formats.xml import Document, Element
+from dynid.chain.inertia import InertialParameters
+from dynid.chain.robot import STANDARD_GRAVITY, Limits
+from dynid.errors import RobotFileError
+
+__all__ = ["Body", "BodyJoint", "BodyTree", "Inertial", "Mimic", "box_corners", "depth_first", "refuse_doubles"]
+
+
+@dataclass(frozen=True, eq=False)
+class Inertial:
+    """Mass, centre of mass and inertia of one body in the axes in which its file writes them."""
+
+    mass: float
+    """kg"""
+    T_body_inertial: Transform
+    """Centre of mass (m) and axes of the tensor in the body frame."""
+    tensor: Matrix3
+    """About the centre of mass, inertial axes, kg·m²."""
+    element: Element | None = None
+    """The element that says so; None when computed from geometry or not from a file."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @property
+    def com(self) -> Vector3:
+        """Centre of mass in the body frame, m."""
+        return self.T_body_inertial[:3, 3]
+
+    @property
+    def parameters(self) -> InertialParameters:
+        """The ten numbers about the body frame (SI)."""
+        R = self.T_body_inertial[:3, :3]
+        return InertialParameters.from_com(self.mass, self.com, R @ self.tensor @ R.T)
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint whose position is a polynomial of its master's."""
+
+    master: str | None
+    """None: the joint is held at a constant position."""
+    coefficients: tuple[float, ...]
+    """Of powers 0, 1, … of the master position minus `master_zero`, rad or m."""
+    master_zero: float = 0.0
+    """rad or m"""
+
+    def position(self, master_position: float) -> float:
+        """The position (rad or m) that the master's dictates."""
+        return float(np.polynomial.polynomial.polyval(master_position - self.master_zero, self.coefficients))
+
+
+@dataclass(frozen=True, eq=False)
+class BodyJoint:
+    """The joint that connects a body to its parent, limits as written (even impossible ones)."""
+
+    name: str
+    kind: Literal["revolute", "prismatic", "fixed"]
+    T_parent_joint: Transform
+    """Joint frame in the parent body frame."""
+    axis: Vector3 = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    """In the joint frame; any length but zero."""
+    T_joint_body: Transform = field(default_factory=lambda: np.eye(4))
+    """Body frame in the moved joint frame; the identity for a fixed joint."""
+    limits: Limits = field(default_factory=Limits)
+    mimic: Mimic | None = None
+    element: Element | None = None
+    rotor_inertia: float = 0.0
+    """Of rotor and gear at the joint (MJCF `armature`), kg·m² or kg."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """One `<link>` or `<body>`, or a `virtual` one: the world, or what separates two joints of an MJCF body."""
+
+    name: str
+    parent: str | None
+    """None for the root."""
+    joint: BodyJoint | None
+    """None for the root."""
+    inertial: Inertial | None
+    """None where the file says nothing that can be read without meshes."""
+    corners: Float[Array, "n_corners 3"] = field(default_factory=lambda: np.zeros((0, 3)))
+    """Corners of the boxes around its primitive shapes, body frame, m."""
+    element: Element | None = None
+    virtual: bool = False
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @property
+    def moves(self) -> bool:
+        """Whether its own joint moves it."""
+        return self.joint is not None and self.joint.kind != "fixed"
+
+
+@dataclass(frozen=True, eq=False)
+class BodyTree:
+    """All bodies of a robot, parents before children."""
+
+    name: str
+    source: str
+    bodies: tuple[Body, ...]
+    gravity: Vector3 = field(default_factory=lambda: np.array([0.0, 0.0, -STANDARD_GRAVITY]))
+    """In base axes, m/s²."""
+    document: Document | None = None
+    """None for a robot that does not come from XML."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    def describe(self, element: Element | None, fallback: str) -> str:
+        """Where in the file `element` is, or source and `fallback` without one."""
+        if self.document is None or element is None:
+            return f"{self.source}: {fallback}"
+        return self.document.describe(element)
+
+    def fault(self, part: Body | BodyJoint, problem: str) -> RobotFileError:
+        """The error that blames a body or joint by file, line and name."""
+        return RobotFileError(f"{self.describe(part.element, part.name)}: {problem}")
+
+
+def depth_first(document: Document, bodies: Sequence[Body]) -> tuple[Body, ...]:
+    """The bodies in depth-first order, siblings as in the file.
+
+    Raises:
+        RobotFileError: no root, several roots, or a loop, naming the bodies.
+    """
+    roots = [body for body in bodies if body.parent is None]
+    if len(roots) > 1:
+        names = ", ".join(repr(body.name) for body in roots)
+        raise RobotFileError(
+            f"{document.source}: {len(roots)} links have no parent: {names}; a robot has one root, so connect the "
+            "others with joints or delete them"
+        )
+    children: dict[str, list[Body]] = {}
+    for body in bodies:
+        if body.parent is not None:
+            children.setdefault(body.parent, []).append(body)
+    ordered: list[Body] = []
+    stack = list(roots)
+    while stack:
+        body = stack.pop()
+        ordered.append(body)
+        stack += reversed(children.get(body.name, []))
+    if len(ordered) < len(bodies):
+        reached = {body.name for body in ordered}
+        loop = next(body for body in bodies if body.name not in reached)
+        what = f"link {loop.name!r} is part of a loop of joints, so nothing connects it to the base"
+        raise RobotFileError(f"{document.source}: {what}; remove the joint that closes the loop")
+    return tuple(ordered)
+
+
+def refuse_doubles(document: Document, elements: Sequence[tuple[str, Element]], kind: str) -> None:
+    """Refuse a name that two elements share.
+
+    Raises:
+        RobotFileError: at the second one.
+    """
+    seen: set[str] = set()
+    for name, element in elements:
+        if name in seen:
+            raise document.fault(element, f"{kind} name {name!r} is used twice; names must be unique")
+        seen.add(name)
+
+
+def box_corners(T_body_shape: Transform, half_sizes: Vector3) -> Float[Array, "8 3"]:
+    """The corners (body frame, m) of a box with the given half sizes (m) centred on the shape frame."""
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    return (signs * half_sizes) @ T_body_shape[:3, :3].T + T_body_shape[:3, 3]

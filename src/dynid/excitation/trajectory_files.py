@@ -1,0 +1,209 @@
+"""Trajectories as files: CSV, ROS JointTrajectory, and their coefficients as TOML, which can be read back."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dynid.arrays import Array, Float
+from dynid.disk import read_toml, write_whole
+from dynid.dynamics.motion import Motion
+from dynid.errors import ExcitationError
+from dynid.excitation.curves.bspline import SplineCurve
+from dynid.excitation.curves.curve import Curve
+from dynid.excitation.curves.fourier import FourierSeries
+from dynid.excitation.poses import PoseDesign
+from dynid.excitation.ready_made import Sinusoids
+from dynid.excitation.trajectory import Cruise, Hold, Move, Piece, Trajectory
+
+__all__ = ["read_coefficients", "write_coefficients", "write_csv", "write_poses", "write_ros"]
+
+FORMAT = "dynid trajectory 1"
+
+
+def write_csv(path: Path, trajectory: Trajectory, *, rate_hz: float = 1000.0) -> Motion:
+    """Write ``t, q1…, dq1…, ddq1…`` (s, rad or m, per s, per s²) at `rate_hz`; returns what was written.
+
+    Raises:
+        ExcitationError: the rate is too low for the motion.
+        OutputError: the file cannot be written.
+    """
+    motion = trajectory.motion(rate_hz)
+    numbers = range(1, trajectory.n_dof + 1)
+    header = ["t", *(f"{name}{j}" for name in ("q", "dq", "ddq") for j in numbers)]
+    _write_table(path, header, np.column_stack([motion.t, motion.q, motion.dq, motion.ddq]))
+    return motion
+
+
+def write_poses(path: Path, design: PoseDesign) -> None:
+    """Write ``q1…`` (rad or m), one pose a row."""
+    _write_table(path, [f"q{j + 1}" for j in range(len(design.joint_names))], design.poses)
+
+
+def _write_table(path: Path, header: Sequence[str], rows: Float[Array, "n_rows n_columns"]) -> None:
+    text = io.StringIO()
+    text.write(",".join(header) + "\n")
+    np.savetxt(text, rows, fmt="%.12g", delimiter=",")
+    write_whole(path, text.getvalue())
+
+
+def write_ros(path: Path, trajectory: Trajectory, *, rate_hz: float = 100.0) -> None:
+    """Write a ROS 2 ``trajectory_msgs/JointTrajectory`` as YAML, points at `rate_hz` (Hz).
+
+    Raises:
+        ExcitationError: the rate is too low for the motion.
+        OutputError: the file cannot be written.
+    """
+    motion = trajectory.motion(rate_hz)
+    lines = ["header:", "  stamp: {sec: 0, nanosec: 0}", "  frame_id: ''"]
+    lines += [f"joint_names: {json.dumps(list(trajectory.joint_names), ensure_ascii=False)}", "points:"]
+    for k in range(motion.n_samples):
+        nanoseconds = round(float(motion.t[k]) * 1e9)
+        lines += [
+            f"- positions: {_listed(motion.q[k])}",
+            f"  velocities: {_listed(motion.dq[k])}",
+            f"  accelerations: {_listed(motion.ddq[k])}",
+            f"  time_from_start: {{sec: {nanoseconds // 10**9}, nanosec: {nanoseconds % 10**9}}}",
+        ]
+    write_whole(path, "\n".join(lines) + "\n")
+
+
+def _listed(values: Float[Array, " n_dof"]) -> str:
+    return "[" + ", ".join(f"{value:.12g}" if value % 1.0 else f"{value:.1f}" for value in values) + "]"
+
+
+def write_coefficients(path: Path, trajectory: Trajectory) -> None:
+    """Write the pieces of a trajectory and the coefficients of its curves (SI) as TOML; reads back exactly.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    names = json.dumps(list(trajectory.joint_names), ensure_ascii=False)
+    lines = [f'format = "{FORMAT}"', f"joint_names = {names}"]
+    for piece in trajectory.pieces:
+        lines += ["", "[[piece]]"]
+        lines += [f"{key} = {_toml(value)}" for key, value in _table(piece).items()]
+    write_whole(path, "\n".join(lines) + "\n")
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return _toml(value.tolist())
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else repr(float(str(value)))
+
+
+def _table(piece: Piece) -> Mapping[str, object]:
+    match piece:
+        case Hold():
+            return {"kind": "hold", "pose": piece.pose, "duration": piece.duration}
+        case Move():
+            return {"kind": "move", "start": piece.start, "stop": piece.stop, "duration": piece.duration}
+        case Cruise():
+            plain = {"kind": "cruise", "phase": piece.phase, "cruise": piece.cruise, "ramp": piece.ramp}
+            return {**plain, **_curve_table(piece.curve)}
+    raise ExcitationError(f"a piece of type {type(piece).__name__} cannot be written as TOML")
+
+
+def _curve_table(curve: Curve) -> Mapping[str, object]:
+    match curve:
+        case FourierSeries():
+            shape = {"a": curve.a, "b": curve.b, "centre": curve.centre}
+            return {"curve": "fourier", "base_frequency_hz": curve.base_frequency_hz, **shape}
+        case SplineCurve():
+            return {"curve": "spline", "length": curve.length, "control": curve.control}
+        case Sinusoids():
+            shape = {"amplitude": curve.amplitude, "period": curve.period, "centre": curve.centre}
+            return {"curve": "sinusoids", **shape}
+    raise ExcitationError(f"a curve of type {type(curve).__name__} cannot be written as TOML")
+
+
+_Number = Annotated[float, Field(ge=-1e6, le=1e6)]
+"""A position, speed, frequency or time (SI); more is a mistake, and third derivatives of it would overflow."""
+_Time = Annotated[float, Field(ge=1e-6, le=1e7)]
+"""s"""
+_Vector = list[_Number]
+_Matrix = list[list[_Number]]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class _HoldTable(_Table):
+    kind: Literal["hold"]
+    pose: _Vector
+    duration: _Time
+
+    def piece(self) -> Piece:
+        return Hold(np.array(self.pose), self.duration)
+
+
+class _MoveTable(_Table):
+    kind: Literal["move"]
+    start: _Vector
+    stop: _Vector
+    duration: _Time
+
+    def piece(self) -> Piece:
+        return Move(np.array(self.start), np.array(self.stop), self.duration)
+
+
+class _CruiseTable(_Table):
+    kind: Literal["cruise"]
+    phase: _Number
+    cruise: _Time
+    ramp: float = Field(ge=0.0, le=1e7)
+    curve: Literal["fourier", "spline", "sinusoids"]
+    base_frequency_hz: _Number = 0.0
+    a: _Matrix = []
+    b: _Matrix = []
+    centre: _Vector = []
+    length: _Number = 0.0
+    control: _Matrix = []
+    amplitude: _Vector = []
+    period: list[_Time] = []
+
+    def piece(self) -> Piece:
+        if 0.0 < self.ramp < 1e-6:
+            raise ExcitationError(f"a ramp of {self.ramp} s is too short; give 0 or at least 1e-6")
+        return Cruise(self._curve(), self.phase, self.cruise, self.ramp)
+
+    def _curve(self) -> Curve:
+        centre = np.array(self.centre)
+        if self.curve == "fourier":
+            return FourierSeries(self.base_frequency_hz, np.atleast_2d(self.a), np.atleast_2d(self.b), centre)
+        if self.curve == "spline":
+            return SplineCurve(self.length, np.atleast_2d(self.control))
+        return Sinusoids(np.array(self.amplitude), np.array(self.period), centre)
+
+
+class _TrajectoryTable(_Table):
+    format: Literal["dynid trajectory 1"]
+    joint_names: list[str] = Field(min_length=1)
+    piece: list[Annotated[_HoldTable | _MoveTable | _CruiseTable, Field(discriminator="kind")]] = Field(min_length=1)
+
+
+def read_coefficients(path: Path) -> Trajectory:
+    """The trajectory that `write_coefficients` wrote (SI).
+
+    Raises:
+        ExcitationError: naming the file and the key at fault.
+    """
+    try:
+        table = _TrajectoryTable.model_validate(read_toml(path, ExcitationError))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ExcitationError(f"{path}: {where}: {first['msg']}") from error
+    try:
+        return Trajectory(tuple(table.joint_names), tuple(piece.piece() for piece in table.piece))
+    except ValueError as error:
+        raise ExcitationError(f"{path}: {error}") from error

@@ -1,0 +1,230 @@
+"""Logs as ROS 1 bags, ROS 2 bags and MCAP files with JointState messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
+
+from dynid.arrays import Array, Float, Int
+from dynid.errors import RecordingError, UnknownName
+from dynid.recording.column_map import ColumnMap
+from dynid.recording.columns import Block, Table
+from dynid.recording.recording import WRENCH_AXES
+
+if TYPE_CHECKING:
+    from rosbags.highlevel import AnyReader
+
+__all__ = ["bag_table"]
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
+FIELDS = {"q": "position", "dq": "velocity", "tau": "effort"}
+"""The parts of a JointState message."""
+N_LOOKED_AT = 1000
+"""Messages that are looked at to find the names of the joints."""
+NANOSECOND = 1e-9
+"""s"""
+
+
+class _Stamp(Protocol):
+    sec: int
+    nanosec: int
+
+
+class _Header(Protocol):
+    stamp: _Stamp
+
+
+class _Message(Protocol):
+    header: _Header
+
+
+class _JointState(_Message, Protocol):
+    name: Sequence[str]
+    position: Float[Array, " n_joints"]
+    velocity: Float[Array, " n_joints"]
+    effort: Float[Array, " n_joints"]
+
+
+class _Vector(Protocol):
+    x: float
+    y: float
+    z: float
+
+
+class _Wrench(Protocol):
+    force: _Vector
+    torque: _Vector
+
+
+class _WrenchStamped(_Message, Protocol):
+    wrench: _Wrench
+
+
+def bag_table(path: Path, columns: ColumnMap) -> Table:
+    """The table of a bag: ``t`` in s since its first sample, ``q.NAME``, ``dq.NAME`` and ``tau.NAME``.
+
+    Messages that lack a joint are skipped and counted. A WrenchStamped topic, where the map names one, is
+    interpolated at the times of the joint states.
+
+    Raises:
+        RecordingError: naming the file, and the topics to choose from.
+    """
+    with _opened(path) as reader:
+        topic = _topic(reader, path, JOINT_STATE, columns.topic, "topic")
+        offered: dict[str, None] = {}
+        for _, message in islice(_messages(reader, topic, columns, path), N_LOOKED_AT):
+            offered |= dict.fromkeys(_offered(message))
+        if not offered:
+            raise RecordingError(
+                f"{path}: topic {topic} holds no joint states; check that the log was written to its end"
+            )
+        wrench_topic = None
+        if columns.wrench_topic is not None:
+            wrench_topic = _topic(reader, path, WRENCH_STAMPED, columns.wrench_topic, "wrench_topic")
+
+    def blocks(names: Sequence[str], n_samples: int) -> Iterator[Block]:
+        return _blocks(path, columns, topic, wrench_topic, names, n_samples)
+
+    wrench = WRENCH_AXES if wrench_topic else ()
+    return Table(str(path), ("t", *sorted(offered), *wrench), blocks)
+
+
+def _opened(path: Path) -> AnyReader:
+    from rosbags.highlevel import AnyReader
+    from rosbags.typesys import Stores, get_typestore
+
+    # Bags of early ROS 2 do not say what their messages look like.
+    return AnyReader([path], default_typestore=get_typestore(Stores.LATEST))
+
+
+def _topic(reader: AnyReader, path: Path, kind: str, asked: str | None, key: str) -> str:
+    topics = sorted({connection.topic for connection in reader.connections if connection.msgtype == kind})
+    if asked is not None:
+        if asked not in topics:
+            raise _UnknownTopic(asked, known=topics, kind=f"{kind} topic", where=str(path))
+        return asked
+    if not topics:
+        others = ", ".join(sorted({connection.topic for connection in reader.connections})) or "none"
+        raise RecordingError(f"{path}: no topic with {kind} messages; topics of the bag: {others}")
+    if len(topics) > 1:
+        raise RecordingError(
+            f"{path}: several topics hold {kind} messages: {', '.join(topics)}; choose one in a column map, as in "
+            f'{key} = "{topics[0]}"'
+        )
+    return str(topics[0])
+
+
+class _UnknownTopic(UnknownName, RecordingError):
+    pass
+
+
+def _messages(reader: AnyReader, topic: str, columns: ColumnMap, path: Path) -> Iterator[tuple[int, object]]:
+    """Time in ns and content of the messages of a topic, in the order they were received."""
+    connections = [connection for connection in reader.connections if connection.topic == topic]
+    for number, (connection, received, raw) in enumerate(reader.messages(connections=connections)):
+        message = reader.deserialize(raw, connection.msgtype)
+        time = cast(_Message, message).header.stamp
+        stamp = time.sec * 1_000_000_000 + time.nanosec
+        if columns.stamps == "received":
+            stamp = received
+        elif stamp == 0:
+            raise RecordingError(
+                f"{path}: message {number} of {topic} has no time in its header; "
+                'write stamps = "received" in a column map to take the time of arrival'
+            )
+        yield stamp, message
+
+
+def _offered(content: object) -> Iterator[str]:
+    message = cast(_JointState, content)
+    for signal, field in FIELDS.items():
+        values = getattr(message, field)
+        # Drivers fill what they cannot measure with nan, or leave it empty.
+        if len(values) == len(message.name):
+            yield from (f"{signal}.{name}" for name, value in zip(message.name, values, strict=True) if value == value)
+
+
+def _blocks(
+    path: Path, columns: ColumnMap, topic: str, wrench_topic: str | None, names: Sequence[str], n_samples: int
+) -> Iterator[Block]:
+    wrench_places = [names.index(axis) for axis in WRENCH_AXES if axis in names]
+    start: int | None = None
+    with _opened(path) as reader, _opened(path) as wrench_reader:
+        wrench = None
+        if wrench_topic is not None and wrench_places:
+            wrench = _WrenchTrack(_messages(wrench_reader, wrench_topic, columns, path), path)
+        rows = _rows(_messages(reader, topic, columns, path), names)
+        while True:
+            chunk = list(islice(rows, n_samples))
+            if not chunk:
+                return
+            kept = [(stamp, row) for stamp, row in chunk if row is not None]
+            stamps = np.array([stamp for stamp, _ in kept], dtype=np.int64)
+            values = np.array([row for _, row in kept]).reshape(len(kept), len(names))
+            if wrench is not None and len(kept):
+                values[:, wrench_places] = wrench.at(stamps)
+                covered = np.isfinite(values[:, wrench_places]).all(axis=1)
+                stamps, values = stamps[covered], values[covered]
+            if start is None and len(stamps):
+                start = int(stamps[0])
+            if "t" in names:
+                values[:, names.index("t")] = (stamps - (start or 0)) * NANOSECOND
+            yield Block(values, len(chunk) - len(values))
+
+
+def _rows(messages: Iterator[tuple[int, object]], names: Sequence[str]) -> Iterator[tuple[int, list[float] | None]]:
+    """Time in ns and wanted values of every message, None where it lacks one; the time itself is left nan."""
+    wanted = [name.partition(".") for name in names]
+    places: dict[tuple[str, ...], list[tuple[str, int]] | None] = {}
+    for stamp, content in messages:
+        message = cast(_JointState, content)
+        joints = tuple(message.name)
+        if joints not in places:
+            index = {name: k for k, name in enumerate(joints)}
+            complete = all(joint in index for signal, _, joint in wanted if signal in FIELDS)
+            places[joints] = [(FIELDS.get(s, ""), index.get(joint, 0)) for s, _, joint in wanted] if complete else None
+        found = places[joints]
+        if found is None or any(len(getattr(message, field)) != len(joints) for field, _ in found if field):
+            yield stamp, None
+        else:
+            yield stamp, [float(getattr(message, field)[k]) if field else np.nan for field, k in found]
+
+
+class _WrenchTrack:
+    """The wrench between its messages, read forward as far as it is asked for."""
+
+    def __init__(self, messages: Iterator[tuple[int, object]], path: Path) -> None:
+        self._messages = messages
+        self._path = path
+        self._stamps: list[int] = []
+        self._values: list[tuple[float, ...]] = []
+
+    def at(self, stamps: Int[Array, " n_samples"]) -> Float[Array, "n_samples 6"]:
+        """Force (N) and moment (N·m) at times in ns, which go on from call to call; nan outside of the messages."""
+        while not self._stamps or self._stamps[-1] < stamps[-1]:
+            stamp, content = next(self._messages, (0, None))
+            if content is None:
+                break
+            if self._stamps and stamp <= self._stamps[-1]:
+                raise RecordingError(
+                    f"{self._path}: the time of the wrench does not increase after {self._stamps[-1]} ns; "
+                    'write stamps = "received" in a column map to take the time of arrival'
+                )
+            wrench = cast(_WrenchStamped, content).wrench
+            self._stamps.append(stamp)
+            self._values.append(tuple(v for part in (wrench.force, wrench.torque) for v in (part.x, part.y, part.z)))
+        if not self._stamps:
+            return np.full((len(stamps), len(WRENCH_AXES)), np.nan)
+        # Differences, because ns since 1970 do not fit into a float.
+        known = np.array(self._stamps, dtype=np.int64) - stamps[0]
+        values = np.array(self._values)
+        asked = (stamps - stamps[0]).astype(float)
+        found = np.stack([np.interp(asked, known, axis, left=np.nan, right=np.nan) for axis in values.T], axis=1)
+        n_passed = max(int(np.searchsorted(known, asked[-1], side="right")) - 1, 0)
+        del self._stamps[:n_passed], self._values[:n_passed]
+        return found

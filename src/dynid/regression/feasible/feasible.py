@@ -1,0 +1,53 @@
+"""Feasible least squares: the best fit among the robots that can exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dynid.regression.estimate import Estimate, full_estimate
+from dynid.regression.feasible.constraints import Constraints
+from dynid.regression.feasible.prior import Prior
+from dynid.regression.feasible.programme import solve
+from dynid.regression.least_squares import joint_weights
+from dynid.regression.problem import Regression
+
+__all__ = ["Feasible"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feasible:
+    """Least squares as a semidefinite programme, and one full parameter set among equal fits [Sousa2013]_.
+
+    For arms of grams to hundreds of tonnes: the margin by which links are possible is absolute (1e-8 kg·m², see
+    `Constraints`), and friction below a billionth of the torque counts as not seen.
+    """
+
+    constraints: Constraints = field(default_factory=Constraints)
+    prior: Prior = field(default_factory=Prior)
+    weighted: bool = True
+    """Weigh the rows of each joint by its own noise, as WLS does; False fits the plain torque error."""
+
+    def fit(self, regression: Regression) -> Estimate:
+        """The physically possible parameters (SI) whose torque is closest to the measured."""
+        weights = joint_weights(regression)[0] if self.weighted else np.ones(regression.model.n_dof)
+        stacked = regression.stacked(weights)
+        solution = solve(
+            stacked.R,
+            stacked.rho,
+            regression.model,
+            regression.base,
+            self.constraints,
+            prior=self.prior,
+            residual=stacked.rest,
+        )
+        return full_estimate(
+            "feasible",
+            regression,
+            solution.theta,
+            weights=weights,
+            status=solution.status,
+            labels=solution.labels,
+            rule=solution.rule,
+        )

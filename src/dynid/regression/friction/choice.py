@@ -1,0 +1,286 @@
+"""Which friction each joint has: curves fitted together with the links, chosen by what they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array, Float, freeze_arrays
+from dynid.dynamics.friction.presliding import Presliding
+from dynid.dynamics.friction.table import FRICTION, friction_models
+from dynid.dynamics.joint_model import JointModel, ShapedModel
+from dynid.regression.friction.refine import Picked, assembled, picked_columns, refined
+from dynid.regression.friction.rows import FrictionRows, check_reversals, never_reversing, with_reference
+from dynid.regression.friction.search import FREE, HELD, Dictionary, LeaveOut, dictionary, leave_out, shared_information
+
+__all__ = ["AUTO", "FrictionChoice", "choose_friction", "needs_search"]
+
+AUTO = "auto"
+"""The friction name that means: choose for every joint."""
+AUTO_CANDIDATES = ("viscous", "coulomb", "offset", "asymmetric", "tanh", "sigmoid", "stribeck", "load", "presliding")
+"""What is tried for every joint."""
+START = "viscous+coulomb+offset"
+"""Friction of the first fit, which tells the noise of each joint and the load of its gear."""
+PASSES = 2
+"""Times that all joints are gone through: the choice of one changes what the others' rows say about the links."""
+MIN_GAIN = 0.02
+"""Share of the left-out squared error that every further number must take away: 1 % of the error."""
+AUTO_START = ("viscous", "coulomb")
+"""What a joint starts from. Viscous friction stays: it keeps the sense of the curve beyond the speeds of the log."""
+CONTAINED = ("viscous", "coulomb", "offset")
+"""What asymmetric friction contains, and takes the place of."""
+TWO_LENGTHS = "presliding at two lengths"
+"""What presliding with a second length scale is called among the candidates."""
+DRY = ("coulomb", "tanh", "sigmoid", "presliding", TWO_LENGTHS)
+"""Kinds of dry friction, which may stand for one another."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionChoice:
+    """Friction models of an arm with their shape numbers, and why each joint has which."""
+
+    models: tuple[JointModel, ...]
+    """For a `TorqueModel`, after the drive models."""
+    names: tuple[tuple[str, ...], ...]
+    """Names of the models of each joint."""
+    reasons: tuple[str, ...]
+    """One sentence a joint."""
+    left_out_percent: Float[Array, " n_dof"]
+    """Relative error of each joint on stretches left out of the fit, percent."""
+    start_percent: Float[Array, " n_dof"]
+    """The same with viscous, Coulomb and offset, percent."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+def needs_search(names: str) -> bool:
+    """Whether friction of this text has shape numbers, a load, or is to be chosen."""
+    if names.strip() == AUTO:
+        return True
+    return any(isinstance(model, ShapedModel) or model.name == "load" for model in friction_models(names))
+
+
+def choose_friction(
+    rows: FrictionRows,
+    friction: str | Sequence[JointModel],
+    *,
+    reference: Float[Array, "n_links 10"] | None = None,
+) -> FrictionChoice:
+    """Friction of every joint: the models named, with their shape numbers fitted, or those that predict best.
+
+    With ``auto`` a joint starts with viscous and Coulomb friction. Models are added, exchanged or dropped one by one,
+    each time so that the squared error on left-out stretches of the log falls most for the numbers it costs, as long as
+    the gain exceeds its own standard error over the stretches.
+
+    Args:
+        rows: conditioned rows of the logs.
+        friction: such as ``viscous+tanh+load``, ``auto``, or models.
+        reference: inertial parameters (SI) that give the load of the gears; from the fit itself when None.
+
+    Raises:
+        RegressionError: a joint never reverses, so that dry friction and offset cannot be told apart.
+    """
+    automatic = isinstance(friction, str) and friction.strip() == AUTO
+    candidates = _candidates(friction, automatic)
+    if not automatic:
+        check_reversals(rows.samples, candidates)
+    still = never_reversing(rows.samples)
+    search = _Search(rows, automatic, tuple(name in still for name in rows.model.robot.joint_names))
+    start_models = friction_models(START)
+    columns = [np.hstack(parts) for parts in zip(*(rows.columns(m) for m in start_models), strict=True)]
+    weights = search.weights(columns)
+    start, picked, models = np.zeros(rows.n_dof), list[Picked](), candidates
+    for sweep in range(PASSES):
+        if rows.base is not None:
+            reference = search.links(columns, weights)
+        if reference is not None:
+            models = tuple(with_reference(model, reference) for model in candidates)
+        book = dictionary(rows, models)
+        shared = shared_information(rows, columns, weights)
+        if sweep == 0:
+            start = np.array([search.start_error(j, columns[j], shared, weights[j]) for j in range(rows.n_dof)])
+        picked = [
+            search.pick(j, book, leave_out(rows, j, book.D[j], book.parent, shared, weights[j]))
+            for j in range(rows.n_dof)
+        ]
+        picked = refined(rows, models, picked, shared, weights)
+        columns = picked_columns(rows, models, picked)
+        weights = search.weights(columns)
+    chosen = assembled(rows, models, picked)
+    if rows.base is not None:
+        links = search.links(columns, weights)
+        chosen = tuple(with_reference(model, links) for model in chosen)
+    return FrictionChoice(
+        models=chosen,
+        names=tuple(tuple(models[k].name for k in pick.models) for pick in picked),
+        reasons=tuple(pick.reason for pick in picked),
+        left_out_percent=np.array([100.0 * np.sqrt(pick.error) for pick in picked]),
+        start_percent=100.0 * np.sqrt(start),
+    )
+
+
+def _candidates(friction: str | Sequence[JointModel], automatic: bool) -> tuple[JointModel, ...]:
+    if automatic:
+        return (*(FRICTION[name] for name in AUTO_CANDIDATES), Presliding(((1e-3,), (1e-2,))))
+    return friction_models(friction) if isinstance(friction, str) else tuple(friction)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    rows: FrictionRows
+    automatic: bool
+    one_way: tuple[bool, ...]
+    """For every drive whether its joint never reverses."""
+
+    def weights(self, columns: Sequence[Float[Array, "_ _"]]) -> Float[Array, " n_dof"]:
+        """One over the noise of each drive, 1/(N·m), iterated to agree with the joint fit."""
+        size = np.sqrt(np.maximum(self.rows.power, 1e-30))
+        weights = 1.0 / size
+        for _ in range(4):
+            noise = np.array([np.sqrt(np.mean(r**2)) for r in self._residuals(columns, weights)])
+            # Simulated data may fit exactly; a weight must stay finite then.
+            weights = 1.0 / np.maximum(noise, 1e-6 * size)
+        return weights
+
+    def _solution(
+        self, columns: Sequence[Float[Array, "_ _"]], weights: Float[Array, " n_dof"]
+    ) -> Float[Array, " n_base"]:
+        stacked = np.vstack([factors[-1] for factors in shared_information(self.rows, columns, weights)])
+        A, b = stacked[:, :-1], stacked[:, -1]
+        scale = np.linalg.norm(A, axis=0)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        return np.linalg.lstsq(A / scale, b, rcond=1e-7)[0] / scale
+
+    def _residuals(
+        self, columns: Sequence[Float[Array, "_ _"]], weights: Float[Array, " n_dof"]
+    ) -> list[Float[Array, " _"]]:
+        beta = self._solution(columns, weights) if self.rows.base is not None else np.zeros(0)
+        rest = [tau - Y @ beta for tau, Y in zip(self.rows.tau, self.rows.Y, strict=True)]
+        return [r - F @ np.linalg.lstsq(F, r, rcond=1e-9)[0] for r, F in zip(rest, columns, strict=True)]
+
+    def links(
+        self, columns: Sequence[Float[Array, "_ _"]], weights: Float[Array, " n_dof"]
+    ) -> Float[Array, "n_links 10"]:
+        """Inertial parameters (SI) that give the torque of the links as fitted; hardly ever a possible robot."""
+        assert self.rows.base is not None
+        theta = self.rows.base.lift(self._solution(columns, weights))
+        return theta[: self.rows.model.n_inertial].reshape(-1, 10)
+
+    def start_error(
+        self,
+        j: int,
+        columns: Float[Array, "n_rows n_columns"],
+        shared: Sequence[Sequence[Float[Array, "_ _"]]],
+        weight: float,
+    ) -> float:
+        """Left-out error of the first fit's friction, squared and relative to the power of the torque."""
+        terms = [term for model in friction_models(START) for term in model.terms]
+        parent = np.array([HELD if term.nonnegative else FREE for term in terms])
+        return float(leave_out(self.rows, j, columns, parent, shared, weight).left_out(range(len(terms))).sum())
+
+    def pick(self, j: int, book: Dictionary, problem: LeaveOut) -> Picked:
+        """The models of one drive, on the grid of shape numbers."""
+        joint = self.rows.model.robot.joint_names[j]
+        if not self.automatic:
+            atoms = self._settled(book, problem, [book.of(k)[0] for k in range(len(book.models))])
+            errors = problem.left_out(book.columns(atoms))
+            reason = f"{joint}: as asked for; error on left-out stretches {_percent(errors)}"
+            return _picked(book, atoms, errors, reason)
+        names = [model.name for model in book.models]
+        atoms = [book.of(names.index(name))[0] for name in AUTO_START]
+        errors = problem.left_out(book.columns(atoms))
+        trail = [f"{'+'.join(AUTO_START)} {_percent(errors)}"]
+        while True:
+            best = self._best_move(j, book, problem, atoms, errors)
+            if best is None:
+                break
+            text, atoms, errors = best
+            trail.append(f"{text} {_percent(errors)}")
+        return _picked(book, atoms, errors, f"{joint}: error on left-out stretches, {' → '.join(trail)}")
+
+    def _best_move(
+        self, j: int, book: Dictionary, problem: LeaveOut, atoms: list[int], errors: Float[Array, " n_stretches"]
+    ) -> tuple[str, list[int], Float[Array, " n_stretches"]] | None:
+        """The change of models that predicts best for its price, or None when none is sure to pay."""
+        names = {_label(book.models[book.atoms[a].model]): a for a in atoms}
+        total, price = float(errors.sum()), MIN_GAIN * float(errors.sum())
+        best: tuple[float, str, list[int], Float[Array, " n_stretches"]] | None = None
+        for text, trial in self._moves(j, book, problem, atoms, names):
+            found = problem.left_out(book.columns(trial))
+            gain = errors - found
+            more = _n_numbers(book, trial) - _n_numbers(book, atoms)
+            # A model that is added must be sure to help; one that goes must not be sure to be missed.
+            sure = float(np.std(gain, ddof=1)) * np.sqrt(len(gain)) if more > 0 else 0.0
+            profit = total - float(found.sum()) - price * more
+            if profit > 0.0 and gain.sum() > sure and (best is None or profit > best[0]):
+                best = (profit, text, trial, found)
+        return None if best is None else best[1:]
+
+    def _moves(
+        self, j: int, book: Dictionary, problem: LeaveOut, atoms: list[int], names: Mapping[str, int]
+    ) -> Iterator[tuple[str, list[int]]]:
+        """Add a model, put a smooth kind of dry friction in the place of Coulomb's, or drop a model."""
+        taken = {book.atoms[a].model for a in atoms}
+        for k, label in enumerate(map(_label, book.models)):
+            # On a joint that never reverses these could not be told from dry friction.
+            blind = self.one_way[j] and label in ("offset", "asymmetric")
+            if k in taken or blind or ("asymmetric" in names and label in CONTAINED):
+                continue
+            if label == "asymmetric":
+                rest = [a for name, a in names.items() if name not in CONTAINED]
+                yield label, self._trial(book, problem, rest, k)
+                continue
+            other = next((name for name in names if "presliding" in label and "presliding" in name), None)
+            if other is None:
+                yield f"with {label}", self._trial(book, problem, atoms, k)
+            for dry in (name for name in DRY if name in names and label in DRY and other in (None, name)):
+                rest = [a for a in atoms if a != names[dry]]
+                yield f"{label} for {dry}", self._trial(book, problem, rest, k)
+        for name, atom in names.items():
+            if name not in ("viscous", "asymmetric"):
+                yield f"without {name}", self._settled(book, problem, [a for a in atoms if a != atom])
+
+    def _trial(self, book: Dictionary, problem: LeaveOut, atoms: Sequence[int], model: int) -> list[int]:
+        return self._settled(book, problem, [*atoms, self._best(book, problem, atoms, model)])
+
+    def _best(self, book: Dictionary, problem: LeaveOut, atoms: Sequence[int], model: int) -> int:
+        candidates = book.of(model)
+        kept = book.columns(atoms)
+        sets = np.array([[*kept, *book.atoms[a].columns] for a in candidates], dtype=np.int64)
+        return candidates[int(np.argmin(problem.costs(sets)))]
+
+    def _settled(self, book: Dictionary, problem: LeaveOut, atoms: Sequence[int]) -> list[int]:
+        """Shape numbers of each model moved to their best point on the grid until none moves."""
+        kept = list(atoms)
+        for _ in range(4):
+            before = list(kept)
+            for place, atom in enumerate(kept):
+                model = book.atoms[atom].model
+                if len(book.of(model)) > 1:
+                    kept[place] = self._best(book, problem, [*kept[:place], *kept[place + 1 :]], model)
+            if kept == before:
+                break
+        return kept
+
+
+def _label(model: JointModel) -> str:
+    return TWO_LENGTHS if isinstance(model, Presliding) and len(model.shape) > 1 else model.name
+
+
+def _n_numbers(book: Dictionary, atoms: Sequence[int]) -> int:
+    """Numbers that a set of models needs: values and shapes."""
+    return sum(len(book.atoms[a].columns) for a in atoms)
+
+
+def _picked(book: Dictionary, atoms: Sequence[int], errors: Float[Array, " n_stretches"], reason: str) -> Picked:
+    ordered = sorted((book.atoms[a] for a in atoms), key=lambda atom: atom.model)
+    return Picked(
+        tuple(atom.model for atom in ordered), tuple(atom.relative for atom in ordered), float(errors.sum()), reason
+    )
+
+
+def _percent(errors: Float[Array, " n_stretches"]) -> str:
+    return f"{100.0 * np.sqrt(errors.sum()):.3g} %"

@@ -1,0 +1,378 @@
+"""The identified model as a JSON file: versioned, with the hashes of its inputs; it round-trips exactly."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dynid.arrays import Array, Float, freeze_arrays
+from dynid.chain.consistency import consistency
+from dynid.chain.inertia import InertialParameters
+from dynid.chain.robot import Joint, Limits, Link, Robot
+from dynid.disk import read_json, write_whole
+from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.drives import RotorInertia
+from dynid.dynamics.friction.load import LoadCoulomb
+from dynid.dynamics.friction.table import FRICTION
+from dynid.dynamics.joint_model import JointModel, OnJoints, ShapedModel
+from dynid.dynamics.model import TorqueModel
+from dynid.dynamics.motion import random_motion
+from dynid.errors import ModelFileError
+
+__all__ = ["FORMAT", "Compressed", "IdentifiedModel", "load_model", "save_model"]
+
+FORMAT = "dynid-model/1"
+"""Name and version of the file format; a reader refuses what it does not know."""
+
+N_STATES = 16
+"""States on which a file must predict the torque of its model before it appears."""
+TOLERANCE = 1e-9
+"""Largest difference over the largest torque, dimensionless; numbers are written to their last digit."""
+UNREADABLE = (TypeError, ValueError, LookupError, ArithmeticError, RecursionError)
+"""What the content of a damaged file runs into."""
+
+Json = Mapping[str, "object"]
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """The log as a triangular least-squares problem ‖Rβ − ρ‖² (weights applied), for whoever fits again."""
+
+    R: Float[Array, "n_base n_base"]
+    rho: Float[Array, " n_base"]
+    rest: float
+    """Weighted sum of squares that no coefficients explain."""
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiedModel:
+    """A robot with identified parameters: what is saved, exported, validated and tracked with."""
+
+    model: TorqueModel
+    base: BaseParameters
+    estimator: str
+    status: str
+    """Empty when the fit ended well, else advice."""
+    beta: Float[Array, " n_base"]
+    """Base coefficients in the units of their leading parameters."""
+    covariance: Float[Array, "n_base n_base"]
+    """Of β, honest."""
+    theta: Float[Array, " n_params"] | None = None
+    """Full parameters (SI) where the estimator gave a possible set."""
+    labels: tuple[str, ...] = ()
+    """For every entry of θ: identified, combination, prior or bound."""
+    rule: str = ""
+    """How θ was chosen among equal fits."""
+    problem: Compressed | None = None
+    cutoff_hz: float = np.inf
+    """Low-pass of the fit, Hz; validation uses the same."""
+    results: Json = field(default_factory=dict)
+    """What the commands printed: condition number, errors, logs."""
+    provenance: Json = field(default_factory=dict)
+    """Inputs with hashes, versions, options, seed."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @property
+    def parameters(self) -> Float[Array, " n_params"]:
+        """θ (SI) to predict with: the full set, or the simplest that has the coefficients."""
+        return self.base.lift(self.beta) if self.theta is None else self.theta
+
+    @property
+    def links(self) -> tuple[InertialParameters, ...]:
+        """Identified inertial parameters of every link; empty without a full set (SI)."""
+        if self.theta is None:
+            return ()
+        rows = self.theta[: self.model.n_inertial].reshape(-1, 10)
+        return tuple(InertialParameters(row) for row in rows)
+
+    @property
+    def consistent(self) -> bool:
+        """Whether there is a full set and every link of it is physically possible."""
+        return bool(self.links) and all(consistency(link).holds for link in self.links)
+
+
+def save_model(model: IdentifiedModel, path: Path | str) -> None:
+    """Write a model (SI) whole or not at all, once what was written has been read back and predicts the same torque.
+
+    Raises:
+        ModelFileError: the file would not give this model again: a joint model that the format does not know.
+    """
+    text = json.dumps(_encoded(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        read = _decoded(json.loads(text))
+    except UNREADABLE as error:
+        raise ModelFileError(f"{path}: not written, since it could not be read again: {error}") from error
+    motion = random_motion(model.model.robot, N_STATES, np.random.default_rng(0))
+    before, after = (m.model.torque(motion, m.parameters) for m in (model, read))
+    if not np.max(np.abs(after - before)) <= TOLERANCE * np.max(np.abs(before)):
+        raise ModelFileError(f"{path}: not written, since read again it predicts another torque")
+    write_whole(Path(path), text)
+
+
+def load_model(path: Path | str) -> IdentifiedModel:
+    """Read a model file (SI).
+
+    Raises:
+        ModelFileError: naming the file and what is wrong with it.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise ModelFileError(f"{path}: no such model file; dynid identify --out DIR writes DIR/model.json")
+    if path.is_dir():
+        raise ModelFileError(f"{path}: is a folder; the model in it is {path / 'model.json'}")
+    content = read_json(path, ModelFileError, "model file")
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        found = content.get("format") if isinstance(content, dict) else None
+        raise ModelFileError(f"{path}: not a model file of this version: format {found!r}, known is {FORMAT!r}")
+    try:
+        return _decoded(content)
+    except KeyError as error:
+        raise ModelFileError(f"{path}: damaged model file: {error} is missing; identify again") from error
+    except UNREADABLE as error:
+        raise ModelFileError(f"{path}: damaged model file: {error}; identify again") from error
+
+
+def _encoded(model: IdentifiedModel) -> dict[str, object]:
+    problem = model.problem
+    return {
+        "format": FORMAT,
+        "robot": _robot_out(model.model.robot),
+        "joint_models": [joint_model_out(joint_model) for joint_model in model.model.joint_models],
+        "estimator": model.estimator,
+        "status": model.status,
+        "columns": list(model.model.symbols),
+        "independent": list(model.base.leading),
+        "labels_base": list(model.base.labels()),
+        "beta": model.beta.tolist(),
+        "covariance": _finite(model.covariance),
+        "theta": None if model.theta is None else model.theta.tolist(),
+        "labels": list(model.labels),
+        "rule": model.rule,
+        "problem": None
+        if problem is None
+        else {"R": problem.R.tolist(), "rho": problem.rho.tolist(), "rest": problem.rest, "n_rows": problem.n_rows},
+        "cutoff_hz": _number(model.cutoff_hz),
+        "results": _plain(model.results),
+        "provenance": _plain(model.provenance),
+    }
+
+
+def _decoded(content: dict[str, object]) -> IdentifiedModel:
+    def items(key: str) -> list[object]:
+        value = content[key]
+        if not isinstance(value, list):
+            raise TypeError(f"{key} is not a list")
+        return value
+
+    robot = _robot_in(_mapping(content["robot"]))
+    model = TorqueModel(robot, tuple(joint_model_in(entry) for entry in items("joint_models")))
+    if list(model.symbols) != items("columns"):
+        raise ValueError("columns do not match the robot and its friction")
+    base = base_parameters(model)
+    if list(base.leading) != items("independent"):
+        raise ValueError("base parameters do not match the robot")
+    problem = None if content["problem"] is None else _mapping(content["problem"])
+    theta = content["theta"]
+    n_base = (base.n_base,)
+    covariance = [[np.inf if v is None else v for v in _row(row)] for row in items("covariance")]
+    labels = tuple(_text(label) for label in items("labels"))
+    if len(labels) not in (0, model.n_params):
+        raise ValueError(f"{len(labels)} labels for {model.n_params} parameters")
+    cutoff_hz = np.inf if content["cutoff_hz"] is None else _scalar(content["cutoff_hz"])
+    if not cutoff_hz > 0.0:
+        raise ValueError(f"cutoff_hz is {cutoff_hz:g}")
+    return IdentifiedModel(
+        model=model,
+        base=base,
+        estimator=_text(content["estimator"]),
+        status=_text(content["status"]),
+        beta=_numbers(content["beta"], n_base, "beta"),
+        covariance=_numbers(covariance, 2 * n_base, "covariance", finite=False),
+        theta=None if theta is None else _numbers(theta, (model.n_params,), "theta"),
+        labels=labels,
+        rule=_text(content["rule"]),
+        problem=None
+        if problem is None
+        else Compressed(
+            _numbers(problem["R"], 2 * n_base, "R"),
+            _numbers(problem["rho"], n_base, "rho"),
+            _scalar(problem["rest"]),
+            _integer(problem["n_rows"]),
+        ),
+        cutoff_hz=cutoff_hz,
+        results=_mapping(content["results"]),
+        provenance=_mapping(content["provenance"]),
+    )
+
+
+def joint_model_out(model: JointModel) -> str | dict[str, object]:
+    """A joint model as JSON: its name, or an object with its shape numbers, joints and load reference (SI)."""
+    joints = list(model.joints) if isinstance(model, OnJoints) else None
+    inner = model.model if isinstance(model, OnJoints) else model
+    content: dict[str, object] = {"name": inner.name}
+    if joints is not None:
+        content["joints"] = joints
+    if isinstance(inner, ShapedModel):
+        content["shape"] = [list(row) for row in inner.shape]
+    if isinstance(inner, LoadCoulomb) and inner.reference is not None:
+        content["reference"] = inner.reference.tolist()
+    return inner.name if len(content) == 1 else content
+
+
+def joint_model_in(content: object) -> JointModel:
+    """A joint model from its JSON (SI).
+
+    Raises:
+        ValueError: for a name that does not exist.
+    """
+    entry = {"name": content} if isinstance(content, str) else _mapping(content)
+    known: dict[str, JointModel] = {**FRICTION, RotorInertia.name: RotorInertia()}
+    name = _text(entry["name"])
+    if name not in known:
+        raise ValueError(f"unknown joint model {name!r}")
+    model = known[name]
+    if "shape" in entry and isinstance(model, ShapedModel):
+        model = model.reshaped(tuple(tuple(_scalar(x) for x in _row(row)) for row in _row(entry["shape"])))
+    if "reference" in entry and isinstance(model, LoadCoulomb):
+        reference = _row(entry["reference"])
+        model = model.referred(_numbers(reference, (len(reference), 10), "reference"))
+    return OnJoints(model, tuple(bool(flag) for flag in _row(entry["joints"]))) if "joints" in entry else model
+
+
+def _robot_out(robot: Robot) -> dict[str, object]:
+    return {
+        "name": robot.name,
+        "source": robot.source,
+        "gravity": robot.gravity.tolist(),
+        **({} if robot.transmission is None else {"transmission": robot.transmission.tolist()}),
+        "joints": [
+            {
+                "name": joint.name,
+                "type": joint.type,
+                "parent": joint.parent,
+                "T_parent_joint": joint.T_parent_joint.tolist(),
+                "axis": joint.axis.tolist(),
+                "T_joint_link": joint.T_joint_link.tolist(),
+                "limits": {
+                    name: _number(getattr(joint.limits, name))
+                    for name in ("lower", "upper", "velocity", "effort", "acceleration", "jerk")
+                },
+                **({"rotor_inertia": joint.rotor_inertia} if joint.rotor_inertia else {}),
+                "link": joint.link.name,
+                "includes": list(joint.link.includes),
+                "nominal": None if joint.link.nominal is None else joint.link.nominal.pi.tolist(),
+            }
+            for joint in robot.joints
+        ],
+    }
+
+
+def _robot_in(content: Json) -> Robot:
+    joints = []
+    for entry in _row(content["joints"]):
+        part = _mapping(entry)
+        limits = {k: _scalar(v) for k, v in _mapping(part["limits"]).items() if v is not None}
+        nominal = part["nominal"]
+        kind = part["type"]
+        if kind not in ("revolute", "prismatic"):
+            raise ValueError(f"joint type {kind!r}")
+        joints.append(
+            Joint(
+                name=_text(part["name"]),
+                type="revolute" if kind == "revolute" else "prismatic",
+                parent=_integer(part["parent"]),
+                T_parent_joint=_numbers(part["T_parent_joint"], (4, 4), "T_parent_joint"),
+                axis=_numbers(part["axis"], (3,), "axis"),
+                link=Link(
+                    _text(part["link"]),
+                    None if nominal is None else InertialParameters(_numbers(nominal, (10,), "nominal")),
+                    tuple(_text(name) for name in _row(part["includes"])),
+                ),
+                T_joint_link=_numbers(part["T_joint_link"], (4, 4), "T_joint_link"),
+                limits=Limits(**limits),
+                rotor_inertia=float(str(part.get("rotor_inertia", 0.0))),
+            )
+        )
+    gravity = _numbers(content["gravity"], (3,), "gravity")
+    square = (len(joints), len(joints))
+    C = _numbers(content["transmission"], square, "transmission") if "transmission" in content else None
+    return Robot(_text(content["name"]), tuple(joints), gravity, _text(content["source"]), C)
+
+
+def _numbers(value: object, shape: tuple[int, ...], what: str, *, finite: bool = True) -> Float[Array, ...]:
+    """Nested lists of numbers as an array of a shape; texts and truth values are no numbers."""
+
+    def leaves(item: object, sizes: tuple[int, ...]) -> Iterator[float]:
+        if not sizes:
+            yield _scalar(item)
+            return
+        row = _row(item)
+        if len(row) != sizes[0]:
+            raise ValueError(f"{what} has {len(row)} entries where {sizes[0]} belong")
+        for part in row:
+            yield from leaves(part, sizes[1:])
+
+    array = np.array(list(leaves(value, shape))).reshape(shape)
+    if finite and not np.all(np.isfinite(array)):
+        raise ValueError(f"{what} is not finite")
+    return array
+
+
+def _scalar(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"expected a number, found {type(value).__name__}")
+    return float(value)
+
+
+def _integer(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"expected a whole number, found {type(value).__name__}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {type(value).__name__}")
+    return value
+
+
+def _mapping(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, found {type(value).__name__}")
+    return value
+
+
+def _row(value: object) -> Sequence[object]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, found {type(value).__name__}")
+    return value
+
+
+def _plain(value: object) -> object:
+    """What JSON can say: numbers that are not finite become null."""
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _finite(values: Float[Array, "n_rows n_columns"]) -> list[list[float | None]]:
+    return [[_number(float(value)) for value in row] for row in values]

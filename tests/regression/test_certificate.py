@@ -1,0 +1,176 @@
+import json
+import re
+
+import numpy as np
+import pytest
+
+from dynid import (
+    InertialParameters,
+    RotorInertia,
+    TorqueModel,
+    base_parameters,
+    consistency,
+    friction_models,
+    load_robot,
+)
+from dynid.errors import ParameterError
+from dynid.regression.feasible.certificate import (
+    Feasible,
+    Infeasible,
+    Undecided,
+    is_feasible,
+    margin,
+    mass_matrix_not_positive,
+    nearest_feasible,
+)
+from dynid.regression.feasible.cones import SolverSettings
+from dynid.regression.feasible.constraints import Bounds, Constraints, read_bounds
+from dynid.regression.status import Status
+from tests.robots import BATTERY
+
+TERMS = (RotorInertia(), *friction_models("viscous+coulomb+offset"))
+SIX = Constraints(triangle=False, margin=0.0)
+PAPERS = Constraints(triangle=False, margin=1e-6)
+
+
+def symbol_of(name):
+    """The WAM paper's L_2xx, l_3y, m_4, fv_1 as ours."""
+    kind, number, axes = re.fullmatch(r"([A-Za-z]+)_(\d)(\w*)", name).groups()
+    return {"L": "J", "l": "mc"}.get(kind, kind) + number + axes
+
+
+@pytest.fixture(scope="module")
+def wam(data_dir):
+    """Model, base parameters, and the four-digit columns of the published results."""
+    facts = json.loads((data_dir / "wam7" / "wam7_notebook_results.json").read_text())
+    model = TorqueModel(load_robot("wam7"), TERMS)
+    base = base_parameters(model)
+    rows = {symbol_of(row["param"]): row for row in facts["base_table"]}
+    columns = {key: np.array([rows[symbol][key] for symbol in base.leading]) for key in ("ols", "feasible_extra")}
+    return model, base, columns, facts
+
+
+def test_wam_least_squares_column_is_infeasible_with_a_verified_certificate(wam):
+    model, base, columns, _ = wam
+    for constraints in (SIX, PAPERS, Constraints()):
+        verdict = is_feasible(model, base, columns["ols"], constraints)
+        assert isinstance(verdict, Infeasible)
+        again = verdict.certificate.verify(model, base, columns["ols"])
+        assert again.proves
+        assert again.value < -0.02
+        assert again.smallest_eigenvalue > -1e-9
+        assert again.residual < 1e-14
+        assert again.excludes_below > 1e8
+        # By hand, the inertial part of what verify does: one eigenvalue computation a link.
+        assert np.min(np.linalg.eigvalsh(verdict.certificate.matrices(model))) > -1e-9
+
+
+def test_wam_least_squares_column_has_margin_minus_0_0314(wam):
+    model, base, columns, _ = wam
+    assert margin(model, base, columns["ols"], SIX) == pytest.approx(-0.0314, abs=5e-5)
+
+
+def test_wam_feasible_column_sits_on_its_margin_and_violates_the_triangle_condition(wam):
+    model, base, columns, _ = wam
+    verdict = is_feasible(model, base, columns["feasible_extra"], PAPERS)
+    assert isinstance(verdict, Feasible)
+    np.testing.assert_allclose(base.project(verdict.theta), columns["feasible_extra"], atol=1e-12)
+    assert margin(model, base, columns["feasible_extra"], SIX) == pytest.approx(1e-6, rel=0.01)
+    triangle = is_feasible(model, base, columns["feasible_extra"])
+    assert isinstance(triangle, Infeasible)
+    assert triangle.verification.proves
+    assert triangle.margin == pytest.approx(-0.0108, abs=5e-5)
+
+
+def test_wam_nearest_feasible_coefficients_are_at_the_published_distance(wam):
+    model, base, columns, facts = wam
+    nearest = nearest_feasible(model, base, columns["ols"], PAPERS)
+    assert nearest.status is Status.CONVERGED
+    # The infimum lies at infinite masses, so every solver stops just above it; the published one has tolerance 1e-7.
+    assert nearest.best_objective == pytest.approx(facts["u_bpfc"], rel=1e-4)
+    assert np.all(nearest.link_margins >= 1e-6)
+    assert isinstance(is_feasible(model, base, nearest.beta, SIX), Feasible)
+
+
+def test_wam_mass_matrix_is_not_positive_in_55_percent_of_postures(wam, rng):
+    model, base, columns, facts = wam
+    q = rng.uniform(size=(10000, 7))
+    published = facts["mass_matrix_test"]["OLS_not_pd"] / facts["mass_matrix_test"]["n"]
+    assert mass_matrix_not_positive(model, base, columns["ols"], q) == pytest.approx(published, abs=0.02)  # 4 sigma
+    assert mass_matrix_not_positive(model, base, columns["feasible_extra"], q) == 0.0
+
+
+def test_wam_legible_entries_of_the_paper_are_refuted_by_the_stored_certificate(data_dir):
+    stored = json.loads((data_dir / "wam7" / "wam7_ols_infeasibility_certificate.json").read_text())
+    table = json.loads((data_dir / "wam7" / "wam7_table1.json").read_text())
+    model = TorqueModel(load_robot("wam7"), friction_models("viscous+coulomb"))
+    base = base_parameters(model)
+    text = {symbol_of(row["param"]): row["ols_text"] for row in table["rows"]}
+    lam = np.zeros(base.n_base)
+    for name, weight in stored["lam"].items():
+        lam[base.leading.index(symbol_of(name))] = weight
+    # Unreadable entries have no weight, so any number may stand for them.
+    beta = np.array([text[symbol] if text[symbol] is not None else 0.1 for symbol in base.leading])
+    assert lam @ beta == pytest.approx(stored["value"], rel=1e-4)
+    verdict = is_feasible(model, base, beta, SIX)
+    assert isinstance(verdict, Infeasible)
+    assert verdict.verification.proves
+
+
+def test_published_panda_coefficients_have_a_possible_robot_near_them(data_dir):
+    facts = json.loads((data_dir / "panda" / "published.json").read_text())
+    model = TorqueModel(load_robot("panda"))
+    base = base_parameters(model)
+    beta = np.array(facts["reverse_engineering"]["value"])
+    bounds = read_bounds(data_dir / "panda" / "bounds.csv", model)
+    nearest = nearest_feasible(model, base, beta, Constraints(bounds=bounds, total_mass=(16.0, 20.0)))
+    assert nearest.status is Status.CONVERGED
+    assert nearest.best_objective == pytest.approx(3.76e-4, abs=5e-7)
+    assert nearest.objective == pytest.approx(3.76e-4, abs=5e-7)
+    assert 16.0 <= nearest.theta[::10].sum() <= 20.0
+    assert nearest.violated == ()
+    for pi in nearest.theta.reshape(-1, 10):
+        assert consistency(InertialParameters(pi)).holds
+    assert isinstance(is_feasible(model, base, beta), Infeasible)
+
+
+@pytest.mark.parametrize("robot", BATTERY, ids=lambda robot: robot.name)
+def test_real_robots_are_feasible_and_negative_ones_are_not(robot, rng):
+    model = TorqueModel(robot, TERMS)
+    base = base_parameters(model)
+    theta = np.concatenate([model.nominal()[: model.n_inertial], rng.uniform(0.1, 1.0, 4 * model.n_dof)])
+    beta = base.project(theta)
+    verdict = is_feasible(model, base, beta)
+    assert isinstance(verdict, Feasible)
+    np.testing.assert_allclose(base.project(verdict.theta), beta, atol=1e-9 * max(1.0, np.abs(beta).max()))
+    for pi in verdict.theta[: model.n_inertial].reshape(-1, 10):
+        assert consistency(InertialParameters(pi)).holds
+    refuted = is_feasible(model, base, -beta)
+    assert isinstance(refuted, Infeasible)
+    assert refuted.certificate.verify(model, base, -beta).proves
+    assert not refuted.certificate.verify(model, base, beta).proves
+    assert margin(model, base, -beta) < 0.0 < margin(model, base, beta)
+
+
+def test_bounds_take_part_in_the_certificate():
+    model = TorqueModel(load_robot("planar2r"))
+    base = base_parameters(model)
+    beta = base.project(model.nominal())
+    light = Constraints(bounds=Bounds.of({"m1": (0.0, 0.1), "m2": (0.0, 0.1), "c1x": (-0.5, 0.5), "c2x": (-0.4, 0.4)}))
+    verdict = is_feasible(model, base, beta, light)
+    assert isinstance(verdict, Infeasible)
+    assert verdict.certificate.verify(model, base, beta).proves
+    pinned = is_feasible(model, base, beta, Constraints(pinned={"J2zz": 5.0}))
+    assert isinstance(pinned, Infeasible)
+    assert pinned.certificate.verify(model, base, beta).proves
+
+
+def test_a_coefficient_on_the_boundary_or_an_early_stop_is_undecided_not_guessed():
+    model = TorqueModel(load_robot("planar2r"), friction_models("viscous"))
+    base = base_parameters(model)
+    theta = model.nominal()
+    stopped = is_feasible(model, base, base.project(theta) - 0.01, solver=SolverSettings(max_iterations=1))
+    assert isinstance(stopped, Undecided)
+    assert "allow more iterations" in stopped.advice
+    with pytest.raises(ParameterError, match="finite numbers"):
+        is_feasible(model, base, np.zeros(2))
