@@ -26,7 +26,7 @@ from dynid.regression import (
     identify_payload,
     read_controller_samples,
 )
-from dynid.validation import validate
+from dynid.validation import compare_torque
 
 N_SAMPLES = 20_000
 MODELS = (*FRICTION, "viscous+coulomb+offset", "viscous+tanh+load")
@@ -97,8 +97,8 @@ def measured(data: Path) -> list[Line]:
     theta = Feasible().fit(compress(SampleRows(model, base, (train,)))).theta
     assert theta is not None
     unseen = conditioned(torque("20s8h"), train)
-    total = validate(model, theta, unseen).error.relative_percent
-    raw = validate(model, theta, unseen, raw=True).error.relative_percent_joint
+    total = compare_torque(model, theta, unseen).error.relative_percent
+    raw = compare_torque(model, theta, unseen, raw=True).error.relative_percent_joint
     authors = facts["published_pc_ols"]["relative_error_raw_percent_20s8h"]
     lines = [Line("UR10e, unseen 20s8h, --friction auto (authors 7.33)", total, 4.2, "%", bound="at most")]
     for name, ours, theirs in zip(arm.joint_names, raw, authors, strict=True):

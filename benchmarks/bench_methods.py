@@ -31,7 +31,7 @@ from dynid.regression import (
 from dynid.regression.feasible.certificate import Feasible as Possible
 from dynid.regression.feasible.certificate import is_feasible
 from dynid.tracking import Annealing, Bound, Consistent, ConstrainedFilter, Entry, StateMap
-from dynid.validation import validate
+from dynid.validation import compare_torque
 
 ROUNDING = -1e-9
 """Margin (SI) above which a link counts as possible: the solver ends on the boundary to this."""
@@ -118,7 +118,7 @@ def table(case: Case, *, quick: bool) -> Table:
         seconds = perf_counter() - started
         first = first or seconds
         full = base.lift(beta) if theta is None else theta
-        errors = [validate(model, full, log).error.relative_percent for log in (case.train, case.held_out)]
+        errors = [compare_torque(model, full, log).error.relative_percent for log in (case.train, case.held_out)]
         shown = [f"{error:.2f}" for error in errors]
         rows.append((name, *shown, *possible(case, beta, theta), f"{seconds / first:.3g}"))
     header = ("method", "train, %", "held out, %", "possible", "margin (SI)", "time over OLS")

@@ -8,7 +8,7 @@ import pytest
 from dynid import TorqueModel, base_parameters, friction_models, load_robot
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import OLS, Constraints, Feasible, FitError, SampleRows, compress, read_bounds
-from dynid.validation import validate
+from dynid.validation import compare_torque
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +54,9 @@ def test_held_out_part_is_predicted(panda):
     plan = Conditioning().plan(log.part(None, 14.0))
     fitted = feasible.fit(rows(model, base, log.part(None, 14.0), plan))
     unseen = plan.apply(log.part(14.0, None))
-    error = validate(model, fitted.theta, unseen).error
+    error = compare_torque(model, fitted.theta, unseen).error
     assert error.relative_percent <= 1.10
-    theirs = validate(model, base.lift(published(base, facts, "classical")), unseen).error
+    theirs = compare_torque(model, base.lift(published(base, facts, "classical")), unseen).error
     assert error.relative_percent < theirs.relative_percent
 
 

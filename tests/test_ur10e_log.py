@@ -9,7 +9,7 @@ import pytest
 from dynid import RotorInertia, TorqueModel, base_parameters, friction_models, load_robot
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import Feasible, SampleRows, compress
-from dynid.validation import validate
+from dynid.validation import compare_torque
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def fitted(data_dir):
 
 def test_an_unseen_motion_is_predicted_better_than_published(fitted):
     model, plan, read, estimate = fitted
-    error = validate(model, estimate.theta, plan.apply(read("20s8h"))).error
+    error = compare_torque(model, estimate.theta, plan.apply(read("20s8h"))).error
     assert error.relative_percent < 5.0  # the authors' method: 7.33 %
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynid.lazy import lazy_names
+from dynid.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 if TYPE_CHECKING:
     from dynid.chain import *  # noqa: F403, I001
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
         samples_of as samples_of,
     )
     from dynid.validation import *  # noqa: F403
+    from dynid.workflow import *  # noqa: F403
+    from dynid.writers.campaign import campaign as campaign
+    from dynid.writers.save import save as save
     from dynid.writers import *  # noqa: F403
 
 _HOMES = {
@@ -171,7 +175,10 @@ _HOMES = {
         "replay",
         "samples_of",
     ),
-    "dynid.validation": ("Validation", "validate"),
+    "dynid.validation": ("Validation",),
+    "dynid.workflow": ("Identification", "identify", "predict", "validate"),
+    "dynid.writers.save": ("save",),
+    "dynid.writers.campaign": ("campaign",),
     "dynid.writers": (
         "write_c_header",
         "write_mjcf",

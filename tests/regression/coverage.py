@@ -10,7 +10,7 @@ from dynid import load_robot
 from dynid.arrays import Array
 from dynid.recording import Conditioning, Recording, Samples
 from dynid.regression import Estimate, Regression, SampleRows, compress
-from dynid.validation import torque_band, validate
+from dynid.validation import torque_band, compare_torque
 from dynid.validation.band import WITHIN_95
 from tests.regression.logs import Truth, exciting_motion, truth
 
@@ -99,8 +99,8 @@ class Study:
             unseen = drawn(self.unseen, self.noise, colour, moved, rng, samples.plan.low_pass.cutoff_hz)
             sure = estimate.uncertainty
             band = torque_band(self.fitted.model, base, sure.covariance, unseen, sure.noise)
-            predicted = validate(self.fitted.model, base.lift(estimate.beta), unseen)
-            exact = validate(self.fitted.model, self.fitted.theta, unseen).predicted
+            predicted = compare_torque(self.fitted.model, base.lift(estimate.beta), unseen)
+            exact = compare_torque(self.fitted.model, self.fitted.theta, unseen).predicted
             torque.append(np.mean(np.abs(exact - predicted.predicted) <= WITHIN_95 * band.std))
             prediction.append(np.mean(band.coverage(predicted.residual)))
         held = np.mean(inside, axis=0)

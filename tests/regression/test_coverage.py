@@ -6,7 +6,7 @@ import pytest
 from dynid import load_robot
 from dynid.recording import Conditioning
 from dynid.regression import OLS, WLS, SampleRows, compress
-from dynid.validation import torque_band, validate
+from dynid.validation import torque_band, compare_torque
 from tests.regression.coverage import COLOURS, RATE_HZ, Study, noise_of
 from tests.regression.logs import truth
 
@@ -55,7 +55,7 @@ def test_a_band_is_the_row_times_the_covariance(rng):
         for j in range(2)
     ]
     np.testing.assert_allclose(band.std, np.array(expected).T, rtol=1e-6)
-    assert band.std.shape == validate(case.model, case.theta, samples).predicted.shape
+    assert band.std.shape == compare_torque(case.model, case.theta, samples).predicted.shape
     np.testing.assert_allclose(band.prediction_std**2, band.std**2 + sure.noise**2)
     unknown = torque_band(case.model, case.base, sure.covariance, samples)
     assert np.all(np.isnan(unknown.coverage(band.std)))

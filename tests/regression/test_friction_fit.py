@@ -34,7 +34,7 @@ from dynid.regression import (
     needs_search,
     never_reversing,
 )
-from dynid.validation import validate
+from dynid.validation import compare_torque
 from tests.regression.arms import ARM, RATE_HZ, conditioned, exciting_motion, frictional, log_of
 
 TRUTHS = {
@@ -90,7 +90,7 @@ def test_auto_predicts_another_motion_as_well_as_the_truth(name, rng):
     chosen = fit_friction(rigid, links, (samples,), "auto")
     asked = fit_friction(rigid, links, (samples,), TRUTHS[name][0])
     other = conditioned(log_of(model, theta, exciting_motion(ARM, rng), rng, noise=0.0))
-    errors = [validate(fit.model, fit.theta, other).error.relative_percent for fit in (chosen, asked)]
+    errors = [compare_torque(fit.model, fit.theta, other).error.relative_percent for fit in (chosen, asked)]
     # Noise-free torque: what is left is the error of the parameters, a tenth of the noise of the fit (0.8 %).
     assert errors[0] < errors[1] + 0.2
     assert all("left-out stretches" in reason for reason in chosen.choice.reasons)
@@ -105,7 +105,7 @@ def test_curves_are_found_together_with_unknown_links(name, rng):
     base = base_parameters(fitted)
     estimate = WLS().fit(compress(SampleRows(fitted, base, (samples,))))
     other = conditioned(log_of(model, theta, exciting_motion(ARM, rng), rng, noise=0.0))
-    assert validate(fitted, base.lift(estimate.beta), other).error.relative_percent < 0.5
+    assert compare_torque(fitted, base.lift(estimate.beta), other).error.relative_percent < 0.5
     for mine, true in zip(choice.models, TRUTHS[name][0], strict=True):
         if isinstance(true, ShapedModel) and isinstance(mine, ShapedModel):
             np.testing.assert_allclose(np.array(mine.shape), np.array(true.shape), rtol=0.15)
@@ -123,7 +123,7 @@ def test_auto_leaves_a_joint_without_friction_almost_without(rng):
 def test_rows_of_presliding_do_not_depend_on_how_a_log_is_cut(rng):
     model, theta, samples = simulated("viscous+presliding", rng)
     base = base_parameters(model)
-    predicted = validate(model, theta, samples).predicted
+    predicted = compare_torque(model, theta, samples).predicted
     rows = list(SampleRows(model, base, (samples,)).blocks())
     assert len(rows) > 10
     beta = base.project(theta)

@@ -23,7 +23,7 @@ from dynid.tracking import (
     StateMap,
     load_filter,
 )
-from dynid.validation import validate
+from dynid.validation import compare_torque
 
 pytestmark = pytest.mark.data
 
@@ -80,9 +80,9 @@ def test_one_pass_from_twenty_percent_wrong_predicts_the_rest_like_the_batch_fit
     ).start()
     for segment in first.segments:
         tracker.run(segment.motion, segment.tau, every=segment.motion.n_samples)
-    best = validate(model, batch.theta, rest).error.relative_percent
-    start = validate(model, wrong, rest).error.relative_percent
-    tracked = validate(model, tracker.theta, rest).error.relative_percent
+    best = compare_torque(model, batch.theta, rest).error.relative_percent
+    start = compare_torque(model, wrong, rest).error.relative_percent
+    tracked = compare_torque(model, tracker.theta, rest).error.relative_percent
     assert tracked <= 1.3 * best, (start, tracked, best)
 
 

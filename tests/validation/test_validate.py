@@ -4,7 +4,7 @@ import pytest
 from dynid import load_robot
 from dynid.recording import Conditioning
 from dynid.regression import OLS, SampleRows, compress
-from dynid.validation import contributions, validate
+from dynid.validation import contributions, compare_torque
 from tests.regression.logs import truth
 from tests.robots import BATTERY
 
@@ -22,7 +22,7 @@ def test_validation_error_is_that_of_the_regression_rows(rng):
     recording = case.recording(rng, 0.05)
     samples = Conditioning().plan(recording).apply(recording)
     estimate = OLS().fit(compress(SampleRows(case.model, case.base, (samples,))))
-    result = validate(case.model, case.base.lift(estimate.beta), samples)
+    result = compare_torque(case.model, case.base.lift(estimate.beta), samples)
     assert result.error.relative_percent == pytest.approx(estimate.fit.relative_percent, rel=1e-6)
     np.testing.assert_allclose(result.error.rmse, estimate.fit.rmse, rtol=1e-6)
     assert np.all(result.r_squared[:4] > 0.98)
@@ -32,8 +32,8 @@ def test_raw_comparison_sees_the_noise_that_the_filter_removes(rng):
     case = truth(load_robot("planar2r"), rng, duration=20.0)
     recording = case.recording(rng, 0.1)
     samples = Conditioning().plan(recording).apply(recording)
-    smooth = validate(case.model, case.theta, samples)
-    raw = validate(case.model, case.theta, samples, raw=True)
+    smooth = compare_torque(case.model, case.theta, samples)
+    raw = compare_torque(case.model, case.theta, samples, raw=True)
     assert raw.error.relative_percent == pytest.approx(10.0, rel=0.15)
     assert smooth.error.relative_percent < 0.6 * raw.error.relative_percent
     assert np.all(np.abs(raw.whiteness) < 0.2)
@@ -44,4 +44,4 @@ def test_a_torque_that_never_changes_has_no_score(rng):
     recording = case.recording()
     constant = type(recording)(recording.joint_names, recording.t, recording.q, tau=np.ones_like(recording.tau))
     samples = Conditioning().plan(constant).apply(constant)
-    assert np.all(np.isnan(validate(case.model, case.theta, samples, raw=True).r_squared))
+    assert np.all(np.isnan(compare_torque(case.model, case.theta, samples, raw=True).r_squared))

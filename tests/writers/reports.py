@@ -12,7 +12,7 @@ from dynid.cli.identify import identified_model
 from dynid.recording import Conditioning, Samples
 from dynid.regression import OLS, Estimate, Feasible, IdentifiedModel, Regression, SampleRows, compress
 from dynid.review.findings import Finding, Severity
-from dynid.validation import Validation, validate
+from dynid.validation import Validation, compare_torque
 from dynid.writers import Comparison, Report, identification_report
 from tests.regression.logs import Truth, exciting_motion, truth
 from tests.robots import random_robot
@@ -87,7 +87,7 @@ def case(*, feasible: bool = True) -> Case:
         "options": {"fit": {"gain": None, "lock": []}},
     }
     model = identified_model(estimate, regression, samples, origin)
-    train, held_out = (validate(first.model, model.parameters, part) for part in (samples, unseen))
+    train, held_out = (compare_torque(first.model, model.parameters, part) for part in (samples, unseen))
     return Case(model, estimate, samples, train, held_out, regression)
 
 

@@ -17,7 +17,7 @@ from dynid.cli.identify import identified_model
 from dynid.recording import Conditioning, write_csv
 from dynid.regression import OLS, SampleRows, Status, compress
 from dynid.review.findings import Finding, Severity
-from dynid.validation import Criterion, Validation, judge, validate
+from dynid.validation import Criterion, Validation, judge, compare_torque
 from dynid.validation.verdict import worst
 from dynid.writers import Figure, Report, Section, Table, identification_report
 from dynid.writers.report.charts import torque_figures
@@ -211,7 +211,7 @@ def test_a_report_on_ten_joints_and_many_logs_stays_small():
     regression = compress(SampleRows(log.model, log.base, (samples,)))
     estimate = OLS().fit(regression)
     model = identified_model(estimate, regression, samples, {})
-    train = validate(log.model, model.parameters, samples, raw=True)
+    train = compare_torque(log.model, model.parameters, samples, raw=True)
     report = identification_report(model, estimate, samples, train, [train] * 20, regression=regression)
     assert len(report.html().encode()) < MAX_BYTES
 

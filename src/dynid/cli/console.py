@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["clean", "complain", "emit_json", "json_text", "kept_warnings", "note", "plain", "say", "table", "warn"]
+from dynid.prose import Document, Line, as_text, plain
+
+__all__ = ["clean", "complain", "emit_json", "json_text", "note", "say", "show", "table", "warn"]
 
 
 WIDE = 1000
@@ -42,26 +41,8 @@ def note(text: str) -> None:
     Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(clean(text)))
 
 
-_kept: ContextVar[list[str] | None] = ContextVar("dynid_warnings", default=None)
-
-
-@contextmanager
-def kept_warnings() -> Iterator[list[str]]:
-    """Collect the warnings of the block in a list instead of showing them: a worker has nobody to tell."""
-    texts: list[str] = []
-    token = _kept.set(texts)
-    try:
-        yield texts
-    finally:
-        _kept.reset(token)
-
-
 def warn(text: str) -> None:
-    """A warning on stderr, or kept for later."""
-    kept = _kept.get()
-    if kept is not None:
-        kept.append(text)
-        return
+    """A warning on stderr."""
     Console(highlight=False, soft_wrap=True, file=sys.stderr).print(
         Text("warning    ", style="yellow") + Text(clean(text))
     )
@@ -90,6 +71,20 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Seq
     Console(highlight=False, file=sys.stdout, width=None if terminal else WIDE).print(grid)
 
 
+def show(document: Document) -> None:
+    """A result on stdout: its plain text, or on a terminal tables that fold to its width."""
+    if not sys.stdout.isatty():
+        sys.stdout.write(clean(as_text(document)) + "\n")
+        return
+    for part in document:
+        if isinstance(part, Line):
+            say(part.label, part.text)
+        else:
+            note("")
+            table(part.headers, part.rows, numeric=part.numeric)
+            note("")
+
+
 def emit_json(content: Mapping[str, object]) -> None:
     """One JSON object on stdout; what is not finite becomes null."""
     sys.stdout.write(json_text(content))
@@ -100,16 +95,3 @@ def json_text(content: Mapping[str, object]) -> str:
     text = json.dumps(plain(content), ensure_ascii=False) + "\n"
     # A name of a file that is not UTF-8 is written as JSON writes what Unicode has no place for.
     return text.encode(errors="backslashreplace").decode()
-
-
-def plain(value: object) -> object:
-    """A value as JSON can hold it: arrays as lists, what is not finite as None."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return value

@@ -1,26 +1,24 @@
-"""Options that several commands share, spelled the same everywhere."""
+"""Options that several commands share, spelled the same everywhere; each group gives the keywords that were typed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
-
-from dynid.chain import Robot, load_robot
-from dynid.errors import ConfigError, RobotError
 
 __all__ = [
     "ForceFlag",
     "FrictionName",
     "JsonFlag",
+    "LogOptions",
     "RobotName",
     "RobotOptions",
-    "checked_seed",
+    "WorkersOption",
     "free_place",
-    "locked_joint",
+    "keywords",
 ]
 
 # The literals are for completion in the shell; any other text is taken too: a file, or names joined by +.
@@ -44,9 +42,11 @@ FrictionName = Annotated[
     | str,
     Parameter(show_choices=False),
 ]
-LOG_ENDINGS = (".csv", ".gz", ".npz", ".parquet", ".h5", ".mat", ".bag", ".mcap")
 ForceFlag = Annotated[bool, Parameter(negative="")]
 JsonFlag = Annotated[bool, Parameter(name="--json", negative="", help="One JSON object on stdout, for scripts.")]
+WorkersOption = Annotated[
+    str, Parameter(help="Processes (−1: one a core), or the address of a dask scheduler; results do not depend on it.")
+]
 
 
 @Parameter(name="*")
@@ -63,23 +63,39 @@ class RobotOptions:
         Parameter(negative="", help="Gravity in world axes, m/s² [default: the file's, or −z]."),
     ] = None
     mount: Annotated[
-        tuple[float, float, float], Parameter(negative="", help="Roll, pitch, yaw of the base in the world, rad.")
-    ] = (0.0, 0.0, 0.0)
+        tuple[float, float, float] | None,
+        Parameter(negative="", help="Roll, pitch, yaw of the base in the world, rad [default: 0 0 0]."),
+    ] = None
     ignore_inertials: Annotated[
         bool, Parameter(negative="", help="Do not use (or check) the inertias of the robot file.")
     ] = False
 
-    def load(self, robot: str) -> Robot:
-        """The robot of a built-in name or a file, as these options say."""
-        if robot.lower().endswith(LOG_ENDINGS):
-            raise RobotError(f"{robot}: is a log, no robot file; the robot comes first, then the logs")
-        return load_robot(
-            robot,
-            lock=dict(locked_joint(item) for item in self.lock),
-            gravity=self.gravity,
-            mounting=self.mount,
-            inertials="ignore" if self.ignore_inertials else "check",
-        )
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class LogOptions:
+    """How to read and condition a log."""
+
+    from_: Annotated[float | None, Parameter(name="--from", help="Start of the part to use, s.")] = None
+    until: Annotated[float | None, Parameter(help="End of the part to use, s.")] = None
+    columns: Annotated[Path | None, Parameter(help="Mapping file: names, units, signs and gear ratios.")] = None
+    gains: Annotated[str | None, Parameter(help="Drive gains K1,K2,… in N·m/A, for logs of motor current.")] = None
+    lowpass: Annotated[float | None, Parameter(help="Low-pass in Hz [default: ten times the motion's bandwidth].")] = (
+        None
+    )
+
+
+def keywords(*groups: object) -> dict[str, Any]:
+    """What was typed of some groups of options, as keywords of the library; what was not typed is left out."""
+    found: dict[str, Any] = {}
+    for group in groups:
+        if group is None:
+            continue
+        for field in fields(group):  # type: ignore[arg-type]
+            value = getattr(group, field.name)
+            if value is not None and value is not False and value != ():
+                found[field.name] = value
+    return found
 
 
 def free_place(given: Path | None, usual: str) -> Path:
@@ -92,23 +108,3 @@ def free_place(given: Path | None, usual: str) -> Path:
             break
         path = Path(f"{Path(usual).stem}-{number}{Path(usual).suffix}")
     return path
-
-
-def checked_seed(seed: int) -> int:
-    """A seed, as typed, that random numbers can be drawn from.
-
-    Raises:
-        ConfigError: a negative number.
-    """
-    if seed < 0:
-        raise ConfigError(f"--seed {seed}: give a whole number that is not negative")
-    return seed
-
-
-def locked_joint(item: str) -> tuple[str, float]:
-    """Name and position (rad or m) of JOINT or JOINT=VALUE."""
-    name, _, value = item.partition("=")
-    try:
-        return name, float(value) if value else 0.0
-    except ValueError as error:
-        raise RobotError(f"--lock {item}: {value!r} is not a number; write JOINT=VALUE in rad or m") from error

@@ -5,36 +5,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
+
+from dynid.workflow.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
 
-__all__ = ["Step", "progress"]
+__all__ = ["progress"]
 
 DELAY = 0.3
 """Seconds before anything is drawn: quick work stays silent."""
 
 
-@runtime_checkable
-class Step(Protocol):
-    """Says what is being done now, and how much of it is done."""
-
-    def __call__(self, text: str, share: float | None = None) -> None:
-        """Show `text`; `share` between 0 and 1 fills the bar, None lets it pulse.
-
-        What stands before a colon names the work: time left is reckoned anew when it changes.
-        """
-
-
 @contextmanager
-def progress(first: str, *, quiet: bool = False) -> Iterator[Step]:
+def progress(first: str, *, quiet: bool = False) -> Iterator[Progress]:
     """Show what is being done while the block runs; the value given names the next step and its share.
 
     Nothing is written where stderr is no terminal, or with `quiet`. The bar disappears when the block ends.
     """
     if quiet or not sys.stderr.isatty():
-        yield lambda text, share=None: None
+        yield silent
         return
     from threading import Timer
 
@@ -66,7 +57,7 @@ def progress(first: str, *, quiet: bool = False) -> Iterator[Step]:
         bar.stop()
 
 
-def _bar() -> Progress:
+def _bar() -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 from dynid.errors import ConfigError
 
-__all__ = ["VARIABLE", "n_threads", "with_threads"]
+__all__ = ["VARIABLE", "n_threads", "one_blas_thread", "with_threads"]
 
 VARIABLE = "DYNID_THREADS"
 """The environment variable that sets the number of threads."""
@@ -42,3 +42,16 @@ def with_threads(count: int) -> Iterator[None]:
         yield
     finally:
         _asked.reset(token)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One thread inside BLAS for what the block calls, as many as before behind it.
+
+    Our own threads work on many small factorisations at once; threads inside BLAS would only get in their way, and the
+    last bits of a result would depend on how many there are.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

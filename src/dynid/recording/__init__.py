@@ -7,6 +7,7 @@ from dynid.recording.column_map import ColumnMap, read_column_map
 from dynid.recording.conditioning import Conditioning, Plan, Samples, Segment
 from dynid.recording.filters import LowPass
 from dynid.recording.formats.text import write_csv
+from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
 from dynid.recording.readers import SUFFIXES, read_raw, read_recording, stream_recording
 from dynid.recording.recording import Intervals, Recording
@@ -26,6 +27,7 @@ MODULES = (
     "readers",
     "filters",
     "conditioning",
+    "log_settings",
     "datasets",
 )
 """The order of this folder: a module imports only those before it."""
@@ -40,6 +42,7 @@ __all__ = [
     "DataSet",
     "Fetched",
     "Intervals",
+    "LogSettings",
     "LowPass",
     "Plan",
     "RawLog",

@@ -11,7 +11,8 @@ from dynid.regression.friction.choice import FrictionChoice, choose_friction, ne
 from dynid.regression.friction.fit import FrictionFit, JointFriction, fit_friction, friction_curve
 from dynid.regression.friction.rows import FrictionRows, friction_rows, never_reversing
 from dynid.regression.least_squares import OLS, WLS, Robust, unexcited
-from dynid.regression.model_file import Compressed, IdentifiedModel, load_model, save_model
+from dynid.regression.model import Compressed, IdentifiedModel
+from dynid.regression.model_file import load_model, save_model
 from dynid.regression.payload import KnownArm, Payload, identify_payload
 from dynid.regression.problem import Regression, Stacked, compress
 from dynid.regression.retrieval.config import read_retrieval
@@ -45,6 +46,7 @@ MODULES = (
     "friction",
     "payload",
     "drive_gains",
+    "model",
     "model_file",
 )
 """The order of this folder: a module imports only those before it."""

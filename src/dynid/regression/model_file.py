@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from dynid.arrays import Array, Float, freeze_arrays
-from dynid.chain.consistency import consistency
+from dynid.arrays import Array, Float
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import Joint, Limits, Link, Robot
 from dynid.disk import read_json, write_whole
-from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.base_parameters import base_parameters
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.load import LoadCoulomb
 from dynid.dynamics.friction.table import FRICTION
@@ -23,8 +21,10 @@ from dynid.dynamics.joint_model import JointModel, OnJoints, ShapedModel
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import random_motion
 from dynid.errors import ModelFileError
+from dynid.recording.log_settings import LogSettings
+from dynid.regression.model import Compressed, IdentifiedModel, Json
 
-__all__ = ["FORMAT", "Compressed", "IdentifiedModel", "load_model", "save_model"]
+__all__ = ["FORMAT", "load_model", "save_model"]
 
 FORMAT = "dynid-model/1"
 """Name and version of the file format; a reader refuses what it does not know."""
@@ -35,71 +35,6 @@ TOLERANCE = 1e-9
 """Largest difference over the largest torque, dimensionless; numbers are written to their last digit."""
 UNREADABLE = (TypeError, ValueError, LookupError, ArithmeticError, RecursionError)
 """What the content of a damaged file runs into."""
-
-Json = Mapping[str, "object"]
-
-
-@dataclass(frozen=True, eq=False)
-class Compressed:
-    """The log as a triangular least-squares problem ‖Rβ − ρ‖² (weights applied), for whoever fits again."""
-
-    R: Float[Array, "n_base n_base"]
-    rho: Float[Array, " n_base"]
-    rest: float
-    """Weighted sum of squares that no coefficients explain."""
-    n_rows: int
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
-
-@dataclass(frozen=True, eq=False)
-class IdentifiedModel:
-    """A robot with identified parameters: what is saved, exported, validated and tracked with."""
-
-    model: TorqueModel
-    base: BaseParameters
-    estimator: str
-    status: str
-    """Empty when the fit ended well, else advice."""
-    beta: Float[Array, " n_base"]
-    """Base coefficients in the units of their leading parameters."""
-    covariance: Float[Array, "n_base n_base"]
-    """Of β, honest."""
-    theta: Float[Array, " n_params"] | None = None
-    """Full parameters (SI) where the estimator gave a possible set."""
-    labels: tuple[str, ...] = ()
-    """For every entry of θ: identified, combination, prior or bound."""
-    rule: str = ""
-    """How θ was chosen among equal fits."""
-    problem: Compressed | None = None
-    cutoff_hz: float = np.inf
-    """Low-pass of the fit, Hz; validation uses the same."""
-    results: Json = field(default_factory=dict)
-    """What the commands printed: condition number, errors, logs."""
-    provenance: Json = field(default_factory=dict)
-    """Inputs with hashes, versions, options, seed."""
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
-    @property
-    def parameters(self) -> Float[Array, " n_params"]:
-        """θ (SI) to predict with: the full set, or the simplest that has the coefficients."""
-        return self.base.lift(self.beta) if self.theta is None else self.theta
-
-    @property
-    def links(self) -> tuple[InertialParameters, ...]:
-        """Identified inertial parameters of every link; empty without a full set (SI)."""
-        if self.theta is None:
-            return ()
-        rows = self.theta[: self.model.n_inertial].reshape(-1, 10)
-        return tuple(InertialParameters(row) for row in rows)
-
-    @property
-    def consistent(self) -> bool:
-        """Whether there is a full set and every link of it is physically possible."""
-        return bool(self.links) and all(consistency(link).holds for link in self.links)
 
 
 def save_model(model: IdentifiedModel, path: Path | str) -> None:
@@ -163,6 +98,9 @@ def _encoded(model: IdentifiedModel) -> dict[str, object]:
         if problem is None
         else {"R": problem.R.tolist(), "rho": problem.rho.tolist(), "rest": problem.rest, "n_rows": problem.n_rows},
         "cutoff_hz": _number(model.cutoff_hz),
+        "log_settings": model.settings.stored(),
+        "noise": _finite(model.noise) if model.noise is not None else None,
+        "noise_memory": _finite(model.noise_memory) if model.noise_memory is not None else None,
         "results": _plain(model.results),
         "provenance": _plain(model.provenance),
     }
@@ -189,9 +127,13 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
     labels = tuple(_text(label) for label in items("labels"))
     if len(labels) not in (0, model.n_params):
         raise ValueError(f"{len(labels)} labels for {model.n_params} parameters")
-    cutoff_hz = np.inf if content["cutoff_hz"] is None else _scalar(content["cutoff_hz"])
-    if not cutoff_hz > 0.0:
+    cutoff_hz = None if content["cutoff_hz"] is None else _scalar(content["cutoff_hz"])
+    if cutoff_hz is not None and not cutoff_hz > 0.0:
         raise ValueError(f"cutoff_hz is {cutoff_hz:g}")
+    # Files of version 0.1 say nothing but the cut-off; their noise stands among the results.
+    settings = LogSettings.restored({"cutoff_hz": cutoff_hz, **_mapping(content.get("log_settings", {}))})
+    results = _mapping(content["results"])
+    n_dof = (model.n_dof,)
     return IdentifiedModel(
         model=model,
         base=base,
@@ -210,8 +152,10 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
             _scalar(problem["rest"]),
             _integer(problem["n_rows"]),
         ),
-        cutoff_hz=cutoff_hz,
-        results=_mapping(content["results"]),
+        settings=settings,
+        noise=_optional(content.get("noise", results.get("noise")), n_dof, "noise"),
+        noise_memory=_optional(content.get("noise_memory"), n_dof, "noise_memory"),
+        results=results,
         provenance=_mapping(content["provenance"]),
     )
 
@@ -327,6 +271,12 @@ def _numbers(value: object, shape: tuple[int, ...], what: str, *, finite: bool =
     if finite and not np.all(np.isfinite(array)):
         raise ValueError(f"{what} is not finite")
     return array
+
+
+def _optional(value: object, shape: tuple[int, ...], what: str) -> Float[Array, ...] | None:
+    if value is None:
+        return None
+    return _numbers([np.nan if item is None else item for item in _row(value)], shape, what, finite=False)
 
 
 def _scalar(value: object) -> float:

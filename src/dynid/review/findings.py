@@ -35,6 +35,10 @@ class Finding:
     """The number that shows it, with its unit and what is normal."""
     cause: str
     """What most often makes a log look like this."""
+    log: str | None = None
+    """The log it is about; None where there is only one."""
+    probability: float | None = None
+    """How likely this reading of the log is, a fraction; None where nobody reckoned it."""
     fix: str
     """What to do: where a mapping file repairs it, the very lines to put into it."""
 

@@ -1,8 +1,8 @@
-"""Whether the model holds on data it has not seen."""
+"""Whether the model holds on data it was not fitted to."""
 
 from dynid.validation.band import TorqueBand, torque_band
-from dynid.validation.torque import Contributions, Validation, contributions, validate
-from dynid.validation.verdict import Criterion, Mark, judge, verdict_json, worst
+from dynid.validation.torque import Contributions, Validation, compare_torque, contributions
+from dynid.validation.verdict import Criterion, Mark, Verdict, judge
 
 MODULES = ("band", "torque", "verdict")
 """The order of this folder: a module imports only those before it."""
@@ -13,10 +13,9 @@ __all__ = [
     "Mark",
     "TorqueBand",
     "Validation",
+    "Verdict",
+    "compare_torque",
     "contributions",
     "judge",
     "torque_band",
-    "validate",
-    "verdict_json",
-    "worst",
 ]

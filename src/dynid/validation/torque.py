@@ -13,7 +13,7 @@ from dynid.recording.conditioning import Samples
 from dynid.regression.estimate import FitError
 from dynid.validation.band import TorqueBand
 
-__all__ = ["Contributions", "Validation", "contributions", "validate"]
+__all__ = ["Contributions", "Validation", "compare_torque", "contributions"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Validation:
             return np.where(power > 0.0, np.sum(centred[1:] * centred[:-1], axis=0) / power, np.nan)
 
 
-def validate(model: TorqueModel, theta: ArrayLike, samples: Samples, *, raw: bool = False) -> Validation:
+def compare_torque(model: TorqueModel, theta: ArrayLike, samples: Samples, *, raw: bool = False) -> Validation:
     """Predict the torque (N·m or N) of conditioned samples with parameters θ (SI) and compare.
 
     Args:

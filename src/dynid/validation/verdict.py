@@ -9,23 +9,12 @@ from typing import Literal
 import numpy as np
 
 from dynid.regression.estimate import UNRELIABLE, Estimate
-from dynid.regression.model_file import IdentifiedModel
+from dynid.regression.model import IdentifiedModel
 from dynid.regression.status import Status
 from dynid.review.findings import Finding, Severity
 from dynid.validation.torque import Validation
 
-__all__ = [
-    "GOOD_ERROR",
-    "GOOD_JOINT",
-    "USABLE_ERROR",
-    "USABLE_JOINT",
-    "Criterion",
-    "Mark",
-    "judge",
-    "verdict",
-    "verdict_json",
-    "worst",
-]
+__all__ = ["Criterion", "Mark", "Verdict", "judge"]
 
 Mark = Literal["good", "usable", "not good enough"]
 _MARKS: tuple[Mark, ...] = ("good", "usable", "not good enough")
@@ -44,10 +33,34 @@ class Criterion:
     found: str
     asked: str
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.found} (asked for: {self.asked})"
 
-def worst(criteria: tuple[Criterion, ...]) -> Mark:
-    """The mark of a whole: that of its worst criterion."""
-    return max((criterion.mark for criterion in criteria), key=_MARKS.index, default="good")
+
+@dataclass(frozen=True)
+class Verdict:
+    """The mark of an identification, what it follows from, and a paragraph for a hurried reader."""
+
+    criteria: tuple[Criterion, ...]
+    summary: str = ""
+
+    @property
+    def mark(self) -> Mark:
+        """That of the worst criterion."""
+        return max((criterion.mark for criterion in self.criteria), key=_MARKS.index, default="good")
+
+    @property
+    def good_enough(self) -> bool:
+        """Whether the model is good or usable."""
+        return self.mark != "not good enough"
+
+    @property
+    def failed(self) -> tuple[Criterion, ...]:
+        """The criteria that make it not good enough."""
+        return tuple(criterion for criterion in self.criteria if criterion.mark == "not good enough")
+
+    def __str__(self) -> str:
+        return "\n".join([self.mark, *(f"  {c.mark:<16} {c}" for c in self.criteria)])
 
 
 def judge(
@@ -56,8 +69,16 @@ def judge(
     train: Validation,
     held_out: Sequence[Validation],
     findings: Sequence[Finding] | None = None,
-) -> tuple[Criterion, ...]:
-    """What the mark of a result follows from (errors in %)."""
+) -> Verdict:
+    """The verdict on a model (errors in %), from how the fit ended and how it predicts held-out logs.
+
+    Args:
+        model: what was found.
+        estimate: with its uncertainty and status.
+        train: prediction of the log it was fitted to.
+        held_out: predictions of logs that were not used in the fit.
+        findings: of the review of the logs; None where they were not reviewed.
+    """
     shared = any(finding.code == "same-log" for finding in findings or ())
     seen = not held_out or shared
     judged = max(held_out, key=lambda v: _size(v.error.relative_percent), default=train)
@@ -69,13 +90,13 @@ def judge(
             "How the fit ended",
             "good" if estimate.status is Status.CONVERGED else "not good enough",
             estimate.status.value or "converged",
-            "converged, every coefficient excited",
+            "converged, every base parameter excited",
         ),
         Criterion(
-            "Torque of motion it was fitted to" if seen else "Torque of motion it had not seen",
+            "Torque of the training log" if seen else "Torque of the held-out log",
             _capped(_within(error.relative_percent, GOOD_ERROR, USABLE_ERROR), seen),
-            f"{error.relative_percent:.2f} %" + (f"; {_untried(shared)} (--validate LOG)" if seen else ""),
-            f"good up to {GOOD_ERROR:g} % on unseen motion, usable up to {USABLE_ERROR:g} %",
+            f"{error.relative_percent:.2f} %" + (f"; {_untried(shared)}" if seen else ""),
+            f"good up to {GOOD_ERROR:g} % on a held-out log, usable up to {USABLE_ERROR:g} %",
         ),
         Criterion(
             "Worst joint",
@@ -83,23 +104,24 @@ def judge(
             f"{name}{error.relative_percent_joint[joint]:.2f} %",
             f"good up to {GOOD_JOINT:g} %, usable up to {USABLE_JOINT:g} %",
         ),
-        _possible(model, estimate),
+        _consistent(model, estimate),
     ]
     if findings is not None:
         errors = sorted({finding.code for finding in findings if finding.severity is Severity.ERROR})
         criteria.append(
             Criterion(
-                "What the doctor says of the log",
+                "Review of the logs",
                 "not good enough" if errors else "good",
                 f"errors: {', '.join(errors)}" if errors else "no errors",
                 "no errors",
             )
         )
-    return tuple(criteria)
+    plain = Verdict(tuple(criteria))
+    return Verdict(plain.criteria, _summary(model, estimate, train, held_out, plain.mark))
 
 
 def _untried(shared: bool) -> str:
-    return "logs share samples, so this proves nothing about unseen motion" if shared else "no unseen motion was tried"
+    return "logs share samples, so this proves nothing about prediction" if shared else "no held-out log was predicted"
 
 
 def _size(value: float) -> float:
@@ -114,53 +136,34 @@ def _capped(mark: Mark, seen: bool) -> Mark:
     return "usable" if seen and mark == "good" else mark
 
 
-def _possible(model: IdentifiedModel, estimate: Estimate) -> Criterion:
-    name, asked = "Physically possible links", "every link possible; without a full set, usable to predict torque"
+def _consistent(model: IdentifiedModel, estimate: Estimate) -> Criterion:
+    name, asked = "Physically consistent links", "every link; a model without links is usable to predict torque"
     if model.consistent:
-        return Criterion(name, "good", "every link is possible", asked)
+        return Criterion(name, "good", "every link is physically consistent", asked)
     if model.links:
-        return Criterion(name, "not good enough", "the full parameter set is not possible", asked)
-    return Criterion(name, "usable", _no_full_set(estimate), asked)
+        return Criterion(name, "not good enough", "the links are not physically consistent", asked)
+    return Criterion(name, "usable", f"{estimate.estimator} gives no links", asked)
 
 
-def _no_full_set(estimate: Estimate) -> str:
-    if estimate.estimator in ("feasible", "retrieval"):
-        return f"{estimate.estimator} found no full set"
-    return f"{estimate.estimator} gives no full parameter set; --estimator feasible does"
-
-
-def verdict(
+def _summary(
     model: IdentifiedModel, estimate: Estimate, train: Validation, held_out: Sequence[Validation], mark: Mark
 ) -> str:
     """One paragraph for a hurried reader (errors in %)."""
-    words = {
-        "good": "This model is good: ",
-        "usable": "This model is usable: ",
-        "not good enough": "This model is not good enough: ",
-    }
-    text = words[mark] + (
-        f"{len(estimate.beta)} combinations of parameters, estimated from {estimate.n_rows} rows, explain the "
-        f"torque of the log to {train.error.relative_percent:.2f} %"
+    text = (
+        f"This model is {mark}: {len(estimate.beta)} base parameters, estimated from {estimate.n_rows} rows, explain "
+        f"the torque of the training log to {train.error.relative_percent:.2f} %"
     )
     if held_out:
         error = max(_size(v.error.relative_percent) for v in held_out)
-        text += f" and that of motion they had not seen to {error:.2f} %"
+        text += f" and that of the held-out log to {error:.2f} %"
     else:
-        text += "; how they predict motion they have not seen was not tried"
+        text += "; no held-out log was predicted"
     reliable = sum(word == "identified" for word in estimate.trust)
     text += f". {reliable} of them are known to better than {100 * UNRELIABLE:.0f} % of their value. "
     if model.consistent:
-        text += "The full parameter set is physically possible and can be exported. "
+        text += "Every link is physically consistent and can be exported. "
     elif model.links:
-        text += "The full parameter set is NOT physically possible. "
+        text += "The links are NOT physically consistent. "
     else:
-        text += f"The estimator {_no_full_set(estimate)}. "
+        text += f"The estimator {estimate.estimator} gives no links. "
     return text + (f"Advice: {estimate.status.value}." if estimate.status.value else "")
-
-
-def verdict_json(criteria: tuple[Criterion, ...]) -> dict[str, object]:
-    """The mark and what it follows from, as scripts read it (errors in %)."""
-    return {
-        "mark": worst(criteria),
-        "criteria": [{"name": c.name, "mark": c.mark, "found": c.found, "asked": c.asked} for c in criteria],
-    }

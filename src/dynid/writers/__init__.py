@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from dynid.lazy import lazy_names
 from dynid.writers.exports import Exported
-from dynid.writers.report import Comparison, Figure, Report, Section, Table, Tile, identification_report
+from dynid.writers.report import Figure, Report, Section, Table, Tile, identification_report
 from dynid.writers.tables import TableRow, parameter_rows, write_table
 from dynid.writers.urdf import write_urdf
 
@@ -15,13 +15,26 @@ if TYPE_CHECKING:
     from dynid.writers.report.campaign import CampaignPage, CampaignRow, campaign_page
     from dynid.writers.report.trajectory import trajectory_report
 
-MODULES = ("exports", "joint_terms", "in_place", "urdf", "mjcf_check", "mjcf", "tables", "load_settings", "c", "report")
+MODULES = (
+    "exports",
+    "joint_terms",
+    "in_place",
+    "urdf",
+    "mjcf_check",
+    "mjcf",
+    "tables",
+    "load_settings",
+    "c",
+    "origin",
+    "report",
+    "save",
+    "campaign",
+)
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
     "CampaignPage",
     "CampaignRow",
-    "Comparison",
     "Exported",
     "Figure",
     "Load",

@@ -14,7 +14,7 @@ from dynid.chain.consistency import consistency
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import ExportError
-from dynid.regression.model_file import IdentifiedModel
+from dynid.regression.model import IdentifiedModel
 
 __all__ = ["Exported", "export_motion", "full_links", "refuse_impossible", "relative_error"]
 
@@ -42,6 +42,8 @@ class Exported:
     """What the model has and the format cannot say."""
     notices: tuple[str, ...] = ()
     """What else the reader of the file should know."""
+    how: str = ""
+    """Which file was edited in place, or why a fresh one was written."""
 
 
 def refuse_impossible(model: IdentifiedModel, path: Path, *, force: bool) -> tuple[str, ...]:

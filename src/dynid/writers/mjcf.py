@@ -26,7 +26,7 @@ from dynid.chain.robot import BASE, Joint, Robot
 from dynid.disk import write_whole
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ExportError
-from dynid.regression.model_file import IdentifiedModel
+from dynid.regression.model import IdentifiedModel
 from dynid.writers.exports import (
     IMPOSSIBLE,
     Exported,

@@ -17,7 +17,7 @@ from dynid.arrays import Array, Float
 from dynid.disk import write_whole
 from dynid.errors import ExportError
 from dynid.regression.estimate import UNRELIABLE
-from dynid.regression.model_file import IdentifiedModel
+from dynid.regression.model import IdentifiedModel
 from dynid.writers.exports import Exported, demand_agreement, export_motion, relative_error
 
 __all__ = ["TableRow", "parameter_rows", "write_table"]

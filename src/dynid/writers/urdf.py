@@ -19,7 +19,7 @@ from dynid.disk import write_whole
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
-from dynid.regression.model_file import IdentifiedModel
+from dynid.regression.model import IdentifiedModel
 from dynid.writers.exports import (
     IMPOSSIBLE,
     Exported,

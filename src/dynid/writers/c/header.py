@@ -15,7 +15,7 @@ from dynid.disk import write_whole
 from dynid.dynamics.friction.presliding import Presliding
 from dynid.dynamics.joint_model import OnJoints
 from dynid.dynamics.model import TorqueModel
-from dynid.regression.model_file import IdentifiedModel
+from dynid.regression.model import IdentifiedModel
 from dynid.writers.c.blocks import forward_block, limits_block, memory_block, self_test_block
 from dynid.writers.c.check import CompiledCheck, check_header
 from dynid.writers.c.code import ZERO, Code, Scalar, c_comment, c_name, literal

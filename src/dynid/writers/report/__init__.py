@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from dynid.lazy import lazy_names
-from dynid.writers.report.identification import Comparison, identification_report
+from dynid.writers.report.identification import identification_report
 from dynid.writers.report.page import Figure, Report, Section, Table, Tile
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ MODULES = (
     "link_charts",
     "tables",
     "identification",
+    "validation",
     "trajectory",
     "campaign",
 )
@@ -26,7 +27,6 @@ MODULES = (
 __all__ = [
     "CampaignPage",
     "CampaignRow",
-    "Comparison",
     "Figure",
     "Report",
     "Section",

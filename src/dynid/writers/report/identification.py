@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.joint_model import OnJoints, ShapedModel
 from dynid.recording.conditioning import Samples, Segment
 from dynid.regression.estimate import UNRELIABLE, Estimate
-from dynid.regression.model_file import IdentifiedModel
+from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
 from dynid.review.findings import Finding
 from dynid.validation.torque import Contributions, Validation, contributions
-from dynid.validation.verdict import judge, verdict, worst
+from dynid.workflow.identification import Comparison, Identification
 from dynid.writers.report.charts import (
     bars_figure,
     correlation_figure,
@@ -44,7 +44,7 @@ from dynid.writers.report.tables import (
     short_name,
 )
 
-__all__ = ["Comparison", "identification_report"]
+__all__ = ["identification_report"]
 
 _DRAWN_LOGS = 6
 """Held-out logs whose curves are drawn; the errors of all stand in the table."""
@@ -54,73 +54,38 @@ _DRAWN_SAMPLES = 60_000
 """Samples that the pictures of friction and of the parts of the torque are made from."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The error of another parameter set on the same rows."""
-
-    name: str
-    relative_percent: float
-    """100·‖τ − τ̂‖/‖τ‖, %, on the rows of the fit; nan where it was not tried on them."""
-    held_out_percent: float = np.nan
-    """The same on the worst held-out log, %; nan without one."""
-
-
-def identification_report(
-    model: IdentifiedModel,
-    estimate: Estimate,
-    samples: Samples,
-    train: Validation,
-    held_out: Sequence[Validation],
-    comparisons: Sequence[Comparison] = (),
-    *,
-    findings: Sequence[Finding] | None = None,
-    regression: Regression | None = None,
-    notes: Sequence[str] = (),
-) -> Report:
-    """The whole report (SI) as a value; writing it is another matter.
-
-    Args:
-        model: what was found.
-        estimate: with its uncertainty.
-        samples: the conditioned log, or its first stretch where it was streamed.
-        train: prediction of these samples.
-        held_out: predictions of logs that were not used in the fit.
-        comparisons: errors of other parameter sets.
-        findings: of the doctor; None where it was not asked.
-        regression: for the singular values; None leaves them out.
-        notes: sentences about the data, such as that only part of it is drawn.
-    """
-    criteria = judge(model, estimate, train, held_out, findings)
-    units = torque_units(model.model.robot)
+def identification_report(result: Identification) -> Report:
+    """The whole report (SI) as a value; writing it is another matter."""
+    model, estimate, samples, train = result.model, result.estimate, result.samples, result.train
+    held_out, units = result.validation, torque_units(model.model.robot)
     drawn = list(held_out)[:_DRAWN_LOGS]
     n_curves = model.model.n_dof * (3 * (1 + len(drawn)) + 4)
     n_points = int(np.clip(_ALL_POINTS // n_curves, 100, MAX_POINTS))
-    zoom = "Drag to zoom into a stretch, which all joints follow; double-click to see everything again."
+    zoom = "Drag to zoom into a segment, which all joints follow; double-click to see everything again."
     sections = [
-        _glance(model, estimate, samples, train, held_out, notes),
+        _glance(model, estimate, samples, train, held_out, result.notes),
+        _findings(result.findings),
         Section(
-            "Torque it was fitted to",
+            "Torque of the training log",
             (f"{short_name(train.log)}: relative error {train.error.relative_percent:.2f} % over all joints. {zoom}",),
             figures=torque_figures(train, units, link="fit", n_points=n_points),
         ),
         _unseen(model, train, held_out, drawn, n_points),
         _parts(model, samples, n_points),
-        _compared(estimate, train, held_out, comparisons),
+        _compared(estimate, train, held_out, result.comparisons),
         _coefficients(estimate),
         *([_links(model, estimate, samples)] if model.links else []),
         _friction(model, samples),
-        _condition(estimate, regression),
+        _condition(estimate, result.regression),
         _conditioning(samples, units),
+        _method(model, estimate),
     ]
-    if findings is not None:
-        sections.insert(1, _findings(findings))
-    sections.append(_method(model, estimate))
     return Report(
         title=f"Dynamics of {model.model.robot.name}",
-        verdict=verdict(model, estimate, train, held_out, worst(criteria)),
+        verdict=result.verdict.summary,
         sections=tuple(sections),
         footer=f"Written by dynid {model.provenance.get('dynid', '')}. All numbers in SI units.",
-        criteria=criteria,
+        criteria=result.verdict.criteria,
     )
 
 
@@ -136,19 +101,19 @@ def _glance(
     seconds = sum(s.motion.t[-1] - s.motion.t[0] for s in samples.segments)
     moving = {kind: sum(joint.type == kind for joint in robot.joints) for kind in ("revolute", "prismatic")}
     counted = ", ".join(f"{count} {kind}" for kind, count in moving.items() if count)
-    shown_part = "first stretch of the log" if notes else "used of the log"
+    shown_part = "first segment of the log" if notes else "used of the log"
     tiles = [
         Tile("Robot", robot.name, f"{robot.n_dof} joints: {counted}"),
         Tile("Log", f"{seconds:.1f} s", f"{shown_part}, at {samples.plan.low_pass.rate_hz:.4g} Hz"),
         Tile("Rows of regression", f"{estimate.n_rows}", f"from {samples.n_samples} samples"),
-        Tile("Coefficients", f"{len(estimate.beta)}", f"base parameters of {model.model.n_params}"),
+        Tile("Base parameters", f"{len(estimate.beta)}", f"of {model.model.n_params} parameters"),
         Tile("Estimator", estimate.estimator, f"{estimate.iterations} iteration(s)"),
-        Tile("Error, fitted motion", f"{train.error.relative_percent:.2f} %", "all joints"),
+        Tile("Error, training log", f"{train.error.relative_percent:.2f} %", "all joints"),
     ]
     if held_out:
         errors = [v.error.relative_percent for v in held_out]
         detail = "all joints" if len(errors) == 1 else f"worst of {len(errors)} logs"
-        tiles.append(Tile("Error, unseen motion", f"{max(errors):.2f} %", detail))
+        tiles.append(Tile("Error, held-out log", f"{max(errors):.2f} %", detail))
     tiles.append(Tile("Condition number", f"{estimate.condition_number:.4g}", f"rank {estimate.rank}"))
     if model.links:
         total = sum(link.mass for link in model.links)
@@ -159,8 +124,8 @@ def _glance(
 
 def _findings(findings: Sequence[Finding]) -> Section:
     if not findings:
-        return Section("What the doctor says of the log", ("It looked for everything it knows and found nothing.",))
-    return Section("What the doctor says of the log", (), (findings_table(findings),))
+        return Section("Review of the logs", ("Every check passed.",))
+    return Section("Review of the logs", (), (findings_table(findings),))
 
 
 def _unseen(
@@ -170,10 +135,10 @@ def _unseen(
     tables = (error_table(robot, train, held_out),)
     if not held_out:
         text = (
-            "No log was held out. How the model predicts motion it has not seen is the test that counts: "
+            "No log was held out. How the model predicts a held-out log is the test that counts: "
             "dynid identify … --validate OTHER_LOG, or dynid validate model.json OTHER_LOG."
         )
-        return Section("Torque it had not seen", (text,), tables)
+        return Section("Torque of held-out logs", (text,), tables)
     texts = [f"{short_name(v.log)}: relative error {v.error.relative_percent:.2f} % over all joints." for v in held_out]
     if len(drawn) < len(held_out):
         texts.append(f"Curves of the first {len(drawn)} logs are drawn.")
@@ -183,11 +148,11 @@ def _unseen(
         figures += [
             replace(f, title=f"{f.title} · {short_name(validation.log)}") if len(drawn) > 1 else f for f in group
         ]
-    return Section("Torque it had not seen", tuple(texts), tables, tuple(figures))
+    return Section("Torque of held-out logs", tuple(texts), tables, tuple(figures))
 
 
-def _stretches(samples: Samples) -> list[Segment]:
-    """Stretches with at most so many samples in all as pictures are made from."""
+def _segments(samples: Samples) -> list[Segment]:
+    """Segments with at most so many samples in all as pictures are made from."""
     left, chosen = _DRAWN_SAMPLES, []
     for segment in samples.segments:
         count = min(left, segment.motion.n_samples)
@@ -203,7 +168,7 @@ def _low_passed(samples: Samples, values: Float[Array, "n_samples n_dof"]) -> Fl
 
 def _parts(model: IdentifiedModel, samples: Samples, n_points: int) -> Section:
     times, pieces = [], []
-    for segment in _stretches(samples):
+    for segment in _segments(samples):
         whole = contributions(model.model, model.parameters, segment.motion)
         effects = (whole.inertia, whole.coriolis, whole.gravity, whole.joint_terms)
         rows = [_low_passed(samples, effect) for effect in effects]
@@ -212,7 +177,7 @@ def _parts(model: IdentifiedModel, samples: Samples, n_points: int) -> Section:
         pieces.append(rows)
     parts = Contributions(*(np.concatenate([rows[k] for rows in pieces]) for k in range(4)))
     t, names, units = np.concatenate(times), model.model.robot.joint_names, torque_units(model.model.robot)
-    text = "The predicted torque of the fitted motion, split into the effects that need it; the parts add up to it."
+    text = "The predicted torque of the training log, split into the effects that need it; the parts add up to it."
     figures = (
         parts_figure(names, units, parts),
         *parts_figures(t, names, units, parts, link="fit", n_points=n_points),
@@ -227,16 +192,16 @@ def _compared(
     entries = [Comparison(f"this model ({estimate.estimator})", estimate.fit.relative_percent, own), *comparisons]
     names = [entry.name for entry in entries]
     groups = [
-        ("fitted motion", [entry.relative_percent for entry in entries]),
-        ("unseen motion", [entry.held_out_percent for entry in entries]),
+        ("training log", [entry.relative_percent for entry in entries]),
+        ("held-out log", [entry.held_out_percent for entry in entries]),
     ]
     shown_groups = [group for group in groups if np.any(np.isfinite(group[1]))]
-    caption = "Relative torque error of each parameter set: on all rows of the fit, and on the worst unseen log."
+    caption = "Relative torque error of each parameter set: on all rows of the fit, and on the worst held-out log."
     figure = bars_figure(names, shown_groups, "relative error / %", caption)
     rows = tuple(
         (entry.name, *(_percent(x) for x in (entry.relative_percent, entry.held_out_percent))) for entry in entries
     )
-    headers = ("parameters", "fitted motion / %", "unseen motion / %")
+    headers = ("parameters", "training log / %", "held-out log / %")
     return Section("Beside other parameter sets", (), (Table(headers, rows),), (figure,))
 
 
@@ -250,15 +215,15 @@ def _coefficients(estimate: Estimate) -> Section:
         "the column beside it counts every row as independent, as papers do, and is too small wherever data were "
         "filtered or the model misses something.",
         f"Identified: σ is at most {100 * UNRELIABLE:.0f} % of the value. Only in combination: it would be, were the "
-        "other coefficients known. At a bound: a limit decided. Chosen by prior: the motion does not show it, the rule "
-        "of the estimator decided; left open where it has none. σ above 30 %: what the data say of it is mostly noise.",
+        "other base parameters known. At a bound: a limit decided. Chosen by prior: the motion does not show it, the "
+        "rule of the estimator decided; left open where it has none. σ above 30 %: what the data say is mostly noise.",
     )
-    return Section("Coefficients", texts, (coefficient_table(estimate),))
+    return Section("Base parameters", texts, (coefficient_table(estimate),))
 
 
 def _links(model: IdentifiedModel, estimate: Estimate, samples: Samples) -> Section:
     text = (
-        f"Torque fixes only the coefficients; one full set was chosen: {model.rule or 'no rule is known'}. "
+        f"Torque fixes only the base parameters; one full set was chosen: {model.rule or 'no rule is known'}. "
         "The origin tells which numbers the data fixed."
     )
     pose = np.mean(np.concatenate([segment.motion.q for segment in samples.segments]), axis=0)
@@ -297,7 +262,7 @@ def _friction_cloud(
     own = rest[torque_model.n_inertial :].reshape(torque_model.n_dof, -1)
     own[:, np.array(is_friction, dtype=bool)] = 0.0
     velocity, residual = [], []
-    for segment in _stretches(samples):
+    for segment in _segments(samples):
         left = segment.tau - torque_model.torque(segment.motion, rest)
         velocity.append(_low_passed(samples, segment.motion.dq))
         residual.append(_low_passed(samples, left))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dynid.disk import write_whole
 from dynid.errors import OutputError
-from dynid.validation.verdict import Criterion, Mark, worst
+from dynid.validation.verdict import Criterion, Mark, Verdict
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -161,7 +161,7 @@ class Report:
     @property
     def mark(self) -> Mark | None:
         """The mark beside the verdict; None for reports without criteria."""
-        return worst(self.criteria) if self.criteria else None
+        return Verdict(self.criteria).mark if self.criteria else None
 
     def html(self) -> str:
         """The page as one string, without any address to load from."""

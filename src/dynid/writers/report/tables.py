@@ -8,9 +8,10 @@ import numpy as np
 
 from dynid.chain.consistency import consistency
 from dynid.chain.robot import Robot
+from dynid.prose import spread_percent
 from dynid.recording.conditioning import Samples
 from dynid.regression.estimate import Estimate
-from dynid.regression.model_file import IdentifiedModel
+from dynid.regression.model import IdentifiedModel
 from dynid.review.findings import Finding, Severity
 from dynid.validation.torque import Validation
 from dynid.writers.report.page import Table
@@ -25,20 +26,10 @@ __all__ = [
     "link_table",
     "provenance_tables",
     "short_name",
-    "spread_percent",
 ]
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-_MUCH = 1000.0
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-
-
-def spread_percent(std: float, value: float) -> str:
-    """A standard deviation in % of its value (any unit, the same of both), as a cell of a table."""
-    if not value or not np.isfinite(std):
-        return "–"
-    share = 100.0 * std / abs(value)
-    return f"{share:.1f}" if share < _MUCH else f"> {_MUCH:.0f}"
 
 
 def _number(value: float, digits: int = 5) -> str:

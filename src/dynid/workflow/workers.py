@@ -1,4 +1,4 @@
-"""``--workers``: processes on this machine, or a dask cluster by the address of its scheduler."""
+"""Who does the work: this process, several processes on this machine, or a dask cluster by its scheduler's address."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from dynid.errors import ConfigError, RegressionError
 
-__all__ = ["Workers", "WorkersOption"]
+__all__ = ["Workers"]
 
-WorkersOption = Annotated[
-    str, Parameter(help="Processes (−1: one a core), or the address of a dask scheduler; results do not depend on it.")
-]
 CONNECT_SECONDS = 10.0
 """How long a scheduler may take to answer, s."""
 
@@ -31,23 +26,24 @@ class Workers:
     """Of the dask scheduler, as tcp://127.0.0.1:8786; empty for this machine."""
 
     @classmethod
-    def of(cls, text: str) -> Workers:
-        """From what was typed.
+    def of(cls, workers: int | str) -> Workers:
+        """From a number of processes, or a text: a number, or the address of a dask scheduler.
 
         Raises:
             ConfigError: neither a number of processes nor an address.
         """
+        text = str(workers)
         if "://" in text:
             return cls(-1, text)
         try:
             count = int(text.replace("−", "-"))
         except ValueError as error:
             raise ConfigError(
-                f"--workers {text}: write a number of processes, or the address of a dask scheduler "
+                f"workers {text}: give a number of processes, or the address of a dask scheduler "
                 "as tcp://127.0.0.1:8786"
             ) from error
         if count < -1 or count == 0:
-            raise ConfigError(f"--workers {text}: give at least 1, or −1 for one a core")
+            raise ConfigError(f"workers {text}: give at least 1, or −1 for one a core")
         return cls(count)
 
     @property
@@ -91,7 +87,7 @@ class Workers:
             from distributed import Client
         except ImportError as error:
             raise ConfigError(
-                f"--workers {self.address}: dask is not installed; pip install 'dynid[cluster]', or give a number of "
+                f"workers {self.address}: dask is not installed; pip install 'dynid[cluster]', or give a number of "
                 "processes"
             ) from error
         try:
@@ -99,7 +95,7 @@ class Workers:
             client = connect(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ConfigError(
-                f"--workers {self.address}: no dask scheduler answers there ({error}); start one with: dask scheduler"
+                f"workers {self.address}: no dask scheduler answers there ({error}); start one with: dask scheduler"
             ) from error
         with client, parallel_config(backend="dask", n_jobs=-1, client=client), _deaths_told(self.deaths):
             yield
@@ -110,4 +106,4 @@ def _deaths_told(kind: type[Exception]) -> Iterator[None]:
     try:
         yield
     except kind as error:
-        raise RegressionError("a worker ended before its work did: too little memory? try --workers 1") from error
+        raise RegressionError("a worker ended before its work did: too little memory? try workers=1") from error

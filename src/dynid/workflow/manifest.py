@@ -6,21 +6,20 @@ import csv
 import io
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from dynid.cli.fit_options import FitOptions
-from dynid.cli.identify_job import IdentifyJob
-from dynid.cli.options import RobotOptions
-from dynid.cli.pipeline import LogOptions
 from dynid.disk import read_text, read_toml
 from dynid.errors import ConfigError
+from dynid.workflow.doors import RobotOptions, as_seed
+from dynid.workflow.fit_options import FitOptions
+from dynid.workflow.identify_job import IdentifyJob, LogOptions
 
-__all__ = ["Run", "is_manifest", "read_manifest"]
+__all__ = ["ManifestRun", "is_manifest", "read_manifest"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """Names of runs: they are folders, on any system, and stand in addresses."""
@@ -29,11 +28,12 @@ WHAT = "manifest or robot file"
 GROUPS: dict[str, type] = {"fit": FitOptions, "log": LogOptions, "options": RobotOptions}
 PLAIN = {"raw": bool, "force": bool, "seed": int, "bootstrap": int}
 """Options of `identify` that belong to no group."""
-OWN = ("name", "robot", "logs", "validate")
+FILES = ("bounds", "columns")
+"""Options that name a file."""
 
 
 @dataclass(frozen=True)
-class Run:
+class ManifestRun:
     """One entry of a manifest."""
 
     name: str
@@ -48,10 +48,14 @@ def is_manifest(text: str) -> bool:
     return path.suffix.lower() == ".toml" and not {"run", "defaults"}.isdisjoint(read_toml(path, ConfigError, WHAT))
 
 
-def read_manifest(path: Path, given: IdentifyJob) -> tuple[Run, ...]:
-    """The runs of a manifest; an entry's own options win over ``[defaults]``, these over what was typed (`given`).
+def read_manifest(path: Path, typed: Mapping[str, object] | None = None) -> tuple[ManifestRun, ...]:
+    """The runs of a manifest; what was typed wins over an entry's own options, these over ``[defaults]``.
 
-    Files are named relative to the manifest.
+    Files that the manifest names are relative to it.
+
+    Args:
+        path: the manifest, TOML or CSV.
+        typed: keywords of `identify` that hold for every run.
 
     Raises:
         ConfigError: naming the file, the run and the key.
@@ -63,7 +67,7 @@ def read_manifest(path: Path, given: IdentifyJob) -> tuple[Run, ...]:
     runs = []
     for k, entry in enumerate(entries, start=1):
         label = f"run {k} ({entry['name']})" if isinstance(entry.get("name"), str) else f"run {k}"
-        runs.append(_run(path, given, common, _validated(path, label, entry, required=True)))
+        runs.append(_run(path, typed or {}, common, _validated(path, label, entry, required=True)))
     seen: dict[str, str] = {}
     for run in runs:
         if run.name.lower() in seen:
@@ -120,6 +124,7 @@ def _entry_type(required: bool) -> type[BaseModel]:
     for group in GROUPS.values():
         hints = get_type_hints(group)
         keys |= {field.name: (hints[field.name], None) for field in fields(group)}
+    keys["columns"] = (Path, None)  # a manifest names a file, never the map itself
     missing = ... if required else None
     keys |= {"name": (str, missing), "robot": (str, missing), "logs": (list[Path] | Path, missing)}
     keys["validate_"] = (list[Path] | Path, None)
@@ -148,25 +153,26 @@ def _validated(path: Path, label: str, content: Mapping[str, Any], *, required: 
     return {name: getattr(entry, name) for name in entry.model_fields_set}
 
 
-def _run(path: Path, given: IdentifyJob, common: Mapping[str, Any], own: Mapping[str, Any]) -> Run:
-    values = {**common, **own}
+def _run(path: Path, typed: Mapping[str, Any], common: Mapping[str, Any], own: Mapping[str, Any]) -> ManifestRun:
+    folder = path.resolve().parent
+    values = {**_resolved(folder, {**common, **own}), **typed}
     name = values["name"]
     if not NAME.fullmatch(name) or name.lower() in TAKEN or name.endswith("."):
         raise ConfigError(
             f"{path}: name: {name!r} cannot be a folder; use letters, digits, dots, dashes and underscores, at most 100"
         )
-    folder = path.resolve().parent
     logs, unseen = _paths(folder, values["logs"]), _paths(folder, values.get("validate_", []))
     if not logs:
         raise ConfigError(f"{path}: run {name}: logs: none given")
     beside = folder / values["robot"]
-    groups = {}
-    for group, kind in GROUPS.items():
-        asked = {field.name: values[field.name] for field in fields(kind) if field.name in values}
-        groups[group] = replace(getattr(given, group), **_resolved(folder, asked))
+    groups = {
+        group: kind(**{field.name: values[field.name] for field in fields(kind) if field.name in values})
+        for group, kind in GROUPS.items()
+    }
     plain = {key: values[key] for key in PLAIN if key in values}
+    as_seed(plain.get("seed", 0))
     robot = str(beside) if beside.is_file() else values["robot"]
-    return Run(name, replace(given, robot=robot, logs=logs, validate_on=unseen, **plain, **groups))
+    return ManifestRun(name, IdentifyJob(robot=robot, logs=logs, validate_on=unseen, **plain, **groups))
 
 
 def _paths(folder: Path, value: list[Path] | Path) -> tuple[Path, ...]:
@@ -174,4 +180,5 @@ def _paths(folder: Path, value: list[Path] | Path) -> tuple[Path, ...]:
 
 
 def _resolved(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: folder / value if isinstance(value, Path) else value for key, value in values.items()}
+    """Options that name files, relative to the manifest; logs are named so elsewhere."""
+    return {key: folder / value if key in FILES and value is not None else value for key, value in values.items()}

@@ -1,0 +1,136 @@
+"""How logs of one robot are read and conditioned: what a model remembers, and applies to every later log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from dynid.arrays import Array, Float
+from dynid.chain.robot import Robot
+from dynid.dynamics.drives import Drives
+from dynid.errors import RecordingError
+from dynid.recording.column_map import ColumnMap
+from dynid.recording.conditioning import Conditioning, Plan, Samples
+from dynid.recording.raw import RawLog
+from dynid.recording.recording import Recording
+
+__all__ = ["LogSettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogSettings:
+    """Names, units, signs, drive gains, low-pass and delay of the logs of one robot; None where nothing is said."""
+
+    columns: ColumnMap | None = None
+    """What the log calls its columns, with units, signs and gear ratios."""
+    gains: tuple[float, ...] | None = None
+    """Joint torque per motor current, N·m/A (N/A for a prismatic joint), for logs of motor current."""
+    cutoff_hz: float | None = None
+    """Low-pass on torque and regressor, Hz; None chooses it from the log."""
+    delay: float | None = None
+    """Time in s by which the torque stamps lag behind the position stamps; None for none."""
+    remembered_gains: bool = False
+    """Whether the gains are those of a model rather than asked for: a log with torques then keeps its own."""
+
+    def __post_init__(self) -> None:
+        if self.gains is not None and not all(np.isfinite(gain) and gain != 0.0 for gain in self.gains):
+            raise RecordingError(f"gains {self.gains}: every gain must be finite and not zero, in N·m/A")
+
+    def over(self, remembered: LogSettings) -> LogSettings:
+        """These settings, and what they do not say as `remembered` has it."""
+        said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "remembered_gains"}
+        known = {name: value for name, value in said.items() if value is not None}
+        return replace(remembered, **known, remembered_gains=self.gains is None and remembered.gains is not None)
+
+    def with_torque(self, recording: Recording, robot: Robot) -> Recording:
+        """A recording with joint torque (N·m or N): its own, or motor current times drive gain.
+
+        Where joints of `robot` are coupled, currents give torques of motors first; logged torques are of joints.
+
+        Raises:
+            RecordingError: currents without gains, gains without currents, or both torque and current to choose from.
+        """
+        if self.gains is None or (self.remembered_gains and recording.tau is not None):
+            if recording.tau is None and recording.current is not None:
+                raise RecordingError(
+                    f"{recording.source}: holds motor currents and no torques; give the drive gains (gains, N·m/A)"
+                )
+            return recording
+        return replace(recording, tau=self._torque(recording, robot))
+
+    def with_raw_torque(self, log: RawLog, robot: Robot) -> RawLog:
+        """The same for a raw log; without gains it stays as it is."""
+        if self.gains is None or (self.remembered_gains and log.tau is not None):
+            return log
+        return replace(log, tau=self._torque(log, robot))
+
+    def plan(self, recording: Recording, *, min_velocity: float = 0.0) -> Plan:
+        """The conditioning of a log; what is not set here is chosen from it.
+
+        Args:
+            recording: the log, or the first segment of one that is streamed.
+            min_velocity: rows of a joint slower than this (rad/s or m/s) are masked.
+        """
+        chosen = Conditioning(cutoff_hz=self.cutoff_hz, min_velocity=min_velocity, delay=self.delay or 0.0)
+        return chosen.plan(recording)
+
+    def condition(self, recording: Recording) -> Samples:
+        """Samples of a recording with torque (N·m or N), conditioned as these settings say."""
+        return self.plan(recording).apply(recording)
+
+    def stored(self) -> dict[str, object]:
+        """The settings as JSON holds them (SI); `restored` reads them back."""
+        columns = None if self.columns is None else self.columns.model_dump(mode="json", exclude_defaults=True)
+        gains = None if self.gains is None else list(self.gains)
+        cutoff = self.cutoff_hz if self.cutoff_hz is None or np.isfinite(self.cutoff_hz) else None
+        return {"columns": columns, "gains": gains, "cutoff_hz": cutoff, "delay": self.delay}
+
+    @classmethod
+    def restored(cls, content: Mapping[str, Any]) -> LogSettings:
+        """The settings (SI) of what `stored` gave.
+
+        Raises:
+            ValueError: naming what is wrong.
+        """
+        columns, gains = content.get("columns"), content.get("gains")
+        try:
+            known = None if columns is None else ColumnMap.model_validate(columns)
+        except ValidationError as error:
+            raise ValueError(f"its column map is damaged: {error.errors()[0]['msg']}") from error
+        if known is not None:
+            known._source = "column map of the model"
+        return cls(
+            columns=known,
+            gains=None if gains is None else tuple(_number(gain, "gains") for gain in gains),
+            cutoff_hz=_optional(content.get("cutoff_hz"), "cutoff_hz"),
+            delay=_optional(content.get("delay"), "delay"),
+        )
+
+    def _torque(self, log: Recording | RawLog, robot: Robot) -> Float[Array, "n_samples n_dof"]:
+        assert self.gains is not None
+        if len(self.gains) != robot.n_dof:
+            raise RecordingError(f"{len(self.gains)} drive gains (gains), but {robot.name} has {robot.n_dof} joints")
+        if log.current is None:
+            raise RecordingError(
+                f"{log.source}: drive gains (gains) are given but the log has no currents i1…i{robot.n_dof}"
+            )
+        if log.tau is not None:
+            raise RecordingError(
+                f"{log.source}: has torques and currents; leave the drive gains (gains) out to use the torques, "
+                "or map the torque columns away to use the currents"
+            )
+        return Drives(np.array(self.gains), transmission=robot.transmission).joint_torque(log.current)
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name}: expected a number, found {type(value).__name__}")
+    return float(value)
+
+
+def _optional(value: object, name: str) -> float | None:
+    return None if value is None else _number(value, name)

@@ -1,0 +1,6 @@
+"""The version of the program."""
+
+__all__ = ["VERSION"]
+
+VERSION = "0.1.0"
+"""As in pyproject.toml."""

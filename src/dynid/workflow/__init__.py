@@ -1,0 +1,37 @@
+"""The jobs people do: plain functions from robots, logs and models to frozen results that print as a person reads."""
+
+from dynid.workflow.identification import Comparison, Identification, IdentifiedLink, Quantity
+from dynid.workflow.identify import LogsRefused, identify
+from dynid.workflow.prediction import Prediction, predict
+from dynid.workflow.validate import ModelValidation, validate
+
+MODULES = (
+    "progress",
+    "doors",
+    "logs",
+    "provenance",
+    "workers",
+    "contract",
+    "prediction",
+    "fit_options",
+    "identify_job",
+    "manifest",
+    "identification",
+    "other_fits",
+    "identify",
+    "validate",
+)
+"""The order of this folder: a module imports only those before it."""
+
+__all__ = [
+    "Comparison",
+    "Identification",
+    "IdentifiedLink",
+    "LogsRefused",
+    "ModelValidation",
+    "Prediction",
+    "Quantity",
+    "identify",
+    "predict",
+    "validate",
+]

@@ -1,0 +1,289 @@
+"""The JSON contract: what scripts read of a result, as types; every key is here, and none is ever renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.chain.consistency import consistency
+from dynid.regression.bootstrap import Bootstrap
+from dynid.regression.estimate import Estimate, FitError
+from dynid.regression.model import IdentifiedModel
+from dynid.review.findings import Finding
+from dynid.validation.torque import Validation
+from dynid.validation.verdict import Verdict
+
+__all__ = [
+    "BaseParameterJson",
+    "ErrorJson",
+    "FindingJson",
+    "IdentificationJson",
+    "LinkJson",
+    "ParameterJson",
+    "ValidationJson",
+    "VerdictJson",
+    "base_parameters_json",
+    "error_json",
+    "findings_json",
+    "links_json",
+    "parameters_json",
+    "validation_json",
+    "verdict_json",
+]
+
+Numbers = list[float] | Array
+"""Numbers of each joint or axis (SI); JSON has them as a list, what is not finite as null."""
+
+
+class ErrorJson(TypedDict):
+    """How far predicted and measured torques are apart."""
+
+    relative_error_percent: float
+    rmse: Numbers
+    """N·m or N, by joint."""
+    relative_error_percent_joint: Numbers
+
+
+class BandJson(TypedDict, total=False):
+    """The torque band, by joint; not there where noise is unknown."""
+
+    predicted_std: Numbers
+    """RMS σ of the prediction, N·m or N."""
+    noise: Numbers
+    """σ of the residual in the fit, N·m or N."""
+    coverage_95_joint: Numbers
+    """Share of the measured torque inside the 95 % band."""
+
+
+class ValidationJson(ErrorJson, BandJson):
+    """One log, predicted."""
+
+    log: str
+    r_squared: NotRequired[Numbers]
+    whiteness: NotRequired[Numbers]
+    raw: NotRequired[bool]
+
+
+class BaseParameterJson(TypedDict):
+    """One base parameter."""
+
+    label: str
+    leading: str
+    value: float
+    std: float
+    std_white: float
+    unit: str
+    trust: str
+    origin: str
+    interval_95: NotRequired[list[float]]
+
+
+class ParameterJson(TypedDict):
+    """One entry of the full parameters."""
+
+    symbol: str
+    value: float
+    std: float
+    unit: str
+    owner: str
+    origin: str
+
+
+class LinkJson(TypedDict):
+    """One link, SI, about its own frame."""
+
+    name: str
+    mass: float
+    com: Numbers
+    inertia_com: Numbers
+    margin: float
+
+
+class CriterionJson(TypedDict):
+    """One thing a result is judged by."""
+
+    name: str
+    mark: str
+    found: str
+    asked: str
+
+
+class VerdictJson(TypedDict):
+    """The mark and what it follows from."""
+
+    mark: str
+    criteria: list[CriterionJson]
+
+
+class FindingJson(TypedDict):
+    """One thing that is wrong with a log."""
+
+    code: str
+    severity: str
+    joint: str | None
+    evidence: str
+    cause: str
+    fix: str
+    mapping: str
+    log: str | None
+    probability: float | None
+
+
+class ComparisonJson(TypedDict):
+    """Errors of another parameter set on the same rows."""
+
+    name: str
+    relative_error_percent: float
+    validation_relative_error_percent: float
+
+
+class IdentificationJson(TypedDict):
+    """All that `identify` tells."""
+
+    robot: str
+    n_dof: int
+    n_parameters: int
+    n_base: int
+    rank: int
+    n_rows: int
+    condition_number: float
+    estimator: str
+    status: str
+    advice: str
+    consistent: bool
+    verdict: VerdictJson
+    rule: str
+    conditioning: list[str]
+    friction: list[str]
+    train: ValidationJson
+    validation: list[ValidationJson]
+    parameters: list[BaseParameterJson]
+    full_parameters: list[ParameterJson]
+    links: list[LinkJson]
+    findings: list[FindingJson]
+    compared: list[ComparisonJson]
+
+
+def error_json(error: FitError) -> ErrorJson:
+    """An error as scripts read it: percent, and N·m or N."""
+    return {
+        "relative_error_percent": error.relative_percent,
+        "rmse": error.rmse,
+        "relative_error_percent_joint": error.relative_percent_joint,
+    }
+
+
+def validation_json(validation: Validation, *, details: bool = False) -> ValidationJson:
+    """A predicted log as scripts read it (%, N·m or N); with `details`, what the residual looks like."""
+    error = error_json(validation.error)
+    content: ValidationJson = {
+        "log": validation.log,
+        "relative_error_percent": error["relative_error_percent"],
+        "rmse": error["rmse"],
+        "relative_error_percent_joint": error["relative_error_percent_joint"],
+    }
+    if details:
+        content["r_squared"] = validation.r_squared
+        content["whiteness"] = validation.whiteness
+        content["raw"] = validation.raw
+    band = validation.band
+    if band is not None:
+        content["predicted_std"] = np.sqrt(np.mean(band.std**2, axis=0))
+        content["noise"] = band.noise
+        content["coverage_95_joint"] = validation.coverage
+    return content
+
+
+def base_parameters_json(estimate: Estimate, resampled: Bootstrap | None = None) -> list[BaseParameterJson]:
+    """Base parameters with standard deviations (and intervals), in the units of their leading parameters."""
+    base = estimate.base
+    entries: list[BaseParameterJson] = [
+        {
+            "label": label,
+            "leading": leading,
+            "value": float(value),
+            "std": float(std),
+            "std_white": float(white),
+            "unit": column.unit,
+            "trust": trust,
+            "origin": origin,
+        }
+        for label, leading, value, std, white, column, trust, origin in zip(
+            base.labels(),
+            base.leading,
+            estimate.beta,
+            estimate.std,
+            estimate.uncertainty.white_std,
+            base.leading_columns,
+            estimate.trust,
+            estimate.origins,
+            strict=True,
+        )
+    ]
+    if resampled is not None:
+        for entry, low, high in zip(entries, resampled.lower, resampled.upper, strict=True):
+            entry["interval_95"] = [float(low), float(high)]
+    return entries
+
+
+def parameters_json(model: IdentifiedModel, estimate: Estimate) -> list[ParameterJson]:
+    """Full parameters (SI) with σ where they show by themselves; empty without a full set."""
+    if model.theta is None:
+        return []
+    columns = zip(
+        model.model.symbols, model.theta, estimate.full_std, model.model.columns, estimate.full_origins, strict=True
+    )
+    return [
+        {
+            "symbol": symbol,
+            "value": float(value),
+            "std": float(std),
+            "unit": column.unit,
+            "owner": column.owner,
+            "origin": origin,
+        }
+        for symbol, value, std, column, origin in columns
+    ]
+
+
+def links_json(model: IdentifiedModel) -> list[LinkJson]:
+    """Links of a full parameter set (SI), each with its margin; empty without one."""
+    return [
+        {
+            "name": name,
+            "mass": link.mass,
+            "com": link.com,
+            "inertia_com": link.inertia_com,
+            "margin": consistency(link).margin,
+        }
+        for name, link in zip(model.robot.link_names, model.links, strict=False)
+    ]
+
+
+def verdict_json(verdict: Verdict) -> VerdictJson:
+    """The mark and what it follows from (errors in %)."""
+    return {
+        "mark": verdict.mark,
+        "criteria": [{"name": c.name, "mark": c.mark, "found": c.found, "asked": c.asked} for c in verdict.criteria],
+    }
+
+
+def findings_json(findings: Sequence[Finding]) -> list[FindingJson]:
+    """Findings as scripts read them."""
+    return [
+        {
+            "code": finding.code,
+            "severity": finding.severity.value,
+            "joint": finding.joint,
+            "evidence": finding.evidence,
+            "cause": finding.cause,
+            "fix": finding.fix,
+            "mapping": finding.mapping,
+            "log": finding.log,
+            "probability": finding.probability,
+        }
+        for finding in findings
+    ]

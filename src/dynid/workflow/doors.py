@@ -1,0 +1,206 @@
+"""The doors of the library: robots and logs as people have them, and what is said of anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynid.arrays import Array, ArrayLike
+from dynid.chain.library import load_robot
+from dynid.chain.robot import Robot
+from dynid.errors import ConfigError, RecordingError, RobotError
+from dynid.recording.column_map import ColumnMap, read_column_map
+from dynid.recording.raw import RawLog
+from dynid.recording.recording import Recording
+from dynid.regression.model import IdentifiedModel
+from dynid.regression.model_file import load_model
+
+__all__ = [
+    "LogLike",
+    "LogSource",
+    "ModelLike",
+    "RobotLike",
+    "RobotOptions",
+    "as_gains",
+    "as_locks",
+    "as_logs",
+    "as_map",
+    "as_model",
+    "as_seed",
+    "raw_log",
+]
+
+RobotLike = str | PathLike[str] | Robot
+"""A built-in name, a robot file, or a `Robot`."""
+LogLike = str | PathLike[str] | Recording | RawLog | Mapping[str, ArrayLike]
+"""A log file, a `Recording`, or plain arrays by name: t, q, tau, and dq where there is one."""
+LogSource = Path | RawLog | Mapping[str, Array]
+"""A log that has passed the door: a file, what a file holds, or arrays by name."""
+A_LOG = "a log file, a Recording or arrays by name (t, q, tau, and dq where there is one)"
+ModelLike = str | PathLike[str] | IdentifiedModel
+"""A model.json (or the folder it lies in), or an `IdentifiedModel`."""
+LOG_ENDINGS = (".csv", ".gz", ".npz", ".parquet", ".h5", ".mat", ".bag", ".mcap")
+"""What no robot file ends in."""
+ARRAYS = ("t", "q", "dq", "ddq", "tau", "current", "base_wrench", "tool_wrench")
+"""Names of plain arrays that make up a log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotOptions:
+    """How to read a robot."""
+
+    lock: tuple[str, ...] = ()
+    """Joints to freeze, JOINT or JOINT=VALUE (rad or m)."""
+    gravity: tuple[float, float, float] | None = None
+    """Gravity in world axes, m/s²; None is the file's, or −z."""
+    mount: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Roll, pitch, yaw of the base in the world, rad."""
+    ignore_inertials: bool = False
+    """Whether inertias of the file are neither used nor checked."""
+
+    def load(self, robot: RobotLike) -> Robot:
+        """The robot of a built-in name or a file, as these options say; a `Robot` as it is.
+
+        Raises:
+            RobotError: for what is no robot, or options that cannot change one that was loaded before.
+        """
+        if isinstance(robot, Robot):
+            if self != RobotOptions():
+                raise RobotError(
+                    "lock, gravity, mount and ignore_inertials go with a robot file; give them to load_robot"
+                )
+            return robot
+        if not isinstance(robot, str | PathLike):
+            raise RobotError(f"robot: expected a built-in name, a robot file or a Robot, got {type(robot).__name__}")
+        text = fspath(robot)
+        if text.lower().endswith(LOG_ENDINGS):
+            raise RobotError(f"{text}: is a log, no robot file; the robot comes first, then the logs")
+        return load_robot(
+            text,
+            lock=dict(locked_joint(item) for item in self.lock),
+            gravity=self.gravity,
+            mounting=self.mount,
+            inertials="ignore" if self.ignore_inertials else "check",
+        )
+
+
+def locked_joint(item: str) -> tuple[str, float]:
+    """Name and position (rad or m) of JOINT or JOINT=VALUE.
+
+    Raises:
+        RobotError: for a value that is no number.
+    """
+    name, _, value = item.partition("=")
+    try:
+        return name, float(value) if value else 0.0
+    except ValueError as error:
+        raise RobotError(f"lock {item}: {value!r} is not a number; write JOINT=VALUE in rad or m") from error
+
+
+def as_locks(lock: Iterable[str] | Mapping[str, float]) -> tuple[str, ...]:
+    """Joints to freeze as texts, JOINT or JOINT=VALUE (rad or m)."""
+    if isinstance(lock, str):
+        return (lock,)
+    if isinstance(lock, Mapping):
+        return tuple(f"{name}={float(value)!r}" for name, value in lock.items())
+    return tuple(lock)
+
+
+def as_logs(logs: LogLike | Sequence[LogLike], what: str = "logs") -> tuple[LogSource, ...]:
+    """Logs (SI) as paths that are still to be read, or what is in memory.
+
+    Raises:
+        RecordingError: for anything else, saying what was expected.
+    """
+    if isinstance(logs, str | PathLike | Recording | RawLog | Mapping):
+        logs = (logs,)
+    if not isinstance(logs, Iterable):
+        raise RecordingError(f"{what}: expected {A_LOG}, or a list of these, got {type(logs).__name__}")
+    return tuple(_as_log(log, what) for log in logs)
+
+
+def _as_log(log: LogLike, what: str) -> LogSource:
+    if isinstance(log, RawLog):
+        return log
+    if isinstance(log, Recording):
+        return RawLog.of(log)
+    if isinstance(log, str | PathLike):
+        return Path(log)
+    if not isinstance(log, Mapping):
+        raise RecordingError(f"{what}: expected {A_LOG}, got {type(log).__name__}")
+    unknown = [str(name) for name in log if name not in ARRAYS]
+    if unknown or not {"t", "q"} <= set(log):
+        raise RecordingError(
+            f"{what}: arrays of a log are called {', '.join(ARRAYS)}, and t and q are needed; got "
+            f"{', '.join(str(name) for name in log)}"
+        )
+    return {name: np.asarray(value, dtype=float) for name, value in log.items()}
+
+
+def raw_log(arrays: Mapping[str, Array], joint_names: Sequence[str]) -> RawLog:
+    """Plain arrays by name (SI) as a log; those of one joint may lack their second axis.
+
+    Raises:
+        RecordingError: for shapes that do not fit the joints.
+    """
+    shaped = {name: value if name == "t" or value.ndim != 1 else value[:, None] for name, value in arrays.items()}
+    named: dict[str, Any] = shaped
+    return RawLog.of(Recording(tuple(joint_names), **named))
+
+
+def as_map(columns: str | PathLike[str] | ColumnMap | None) -> ColumnMap | None:
+    """A column map, or that of a file; None for none.
+
+    Raises:
+        RecordingError: for a file that is no column map, or another type.
+    """
+    if columns is None or isinstance(columns, ColumnMap):
+        return columns
+    if isinstance(columns, str | PathLike):
+        return read_column_map(Path(columns))
+    raise RecordingError(f"columns: expected a mapping file or a ColumnMap, got {type(columns).__name__}")
+
+
+def as_gains(gains: str | Sequence[float] | Array | None) -> tuple[float, ...] | None:
+    """Drive gains in N·m/A, from numbers or from a text ``K1,K2,…``; None for none.
+
+    Raises:
+        RecordingError: for what are no numbers.
+    """
+    if gains is None:
+        return None
+    words = gains.replace(",", " ").split() if isinstance(gains, str) else gains
+    try:
+        return tuple(float(word) for word in words)
+    except (TypeError, ValueError) as error:
+        raise RecordingError(f"gains {gains}: {error}; give a number in N·m/A for each joint, K1,K2,…") from error
+
+
+def as_model(model: ModelLike) -> IdentifiedModel:
+    """A model, or that of a file.
+
+    Raises:
+        ModelFileError: for a file that is no model.
+        ConfigError: for another type.
+    """
+    if isinstance(model, IdentifiedModel):
+        return model
+    if isinstance(model, str | PathLike):
+        return load_model(Path(model))
+    raise ConfigError(f"model: expected a model.json or an IdentifiedModel, got {type(model).__name__}")
+
+
+def as_seed(seed: int) -> int:
+    """A seed that random numbers can be drawn from.
+
+    Raises:
+        ConfigError: for anything but a whole number that is not negative.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ConfigError(f"seed {seed}: give a whole number that is not negative")
+    return seed

@@ -1,0 +1,112 @@
+"""What `identify` fits and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from dynid.chain.robot import Robot
+from dynid.dynamics.drives import RotorInertia
+from dynid.dynamics.friction.table import friction_models
+from dynid.dynamics.joint_model import JointModel
+from dynid.dynamics.model import TorqueModel
+from dynid.errors import ConfigError
+from dynid.regression.estimate import Estimate
+from dynid.regression.feasible.constraints import Constraints, read_bounds
+from dynid.regression.feasible.feasible import Feasible
+from dynid.regression.feasible.prior import Prior
+from dynid.regression.friction.choice import FrictionChoice, needs_search
+from dynid.regression.least_squares import OLS, WLS, Robust
+from dynid.regression.problem import Regression
+from dynid.regression.retrieval.constraints import RetrievalConstraints
+from dynid.regression.retrieval.retrieval import Retrieval
+
+__all__ = ["DEFAULT_FRICTION", "Condition", "EstimatorName", "FitOptions", "PriorRule"]
+
+DEFAULT_FRICTION = "viscous+coulomb+offset"
+EstimatorName = Literal["ols", "wls", "robust", "feasible", "retrieval"]
+Condition = Literal["triangle", "inertia"]
+PriorRule = Literal["auto", "nominal", "entropic", "centred"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """What to fit and how."""
+
+    estimator: EstimatorName = "feasible"
+    """feasible gives full, physically consistent parameters."""
+    friction: str = DEFAULT_FRICTION
+    """none, names joined by +, or auto: what predicts best, joint by joint."""
+    rotor_inertia: bool = False
+    """Whether every joint gets a rotor inertia."""
+    bounds: Path | None = None
+    """CSV with parameter,lower,upper."""
+    total_mass: tuple[float, float] | None = None
+    """Least and largest mass of all links, kg."""
+    condition: Condition = "triangle"
+    """triangle: full consistency; inertia: the papers' weaker 6×6."""
+    prior: PriorRule = "auto"
+    """How to choose among parameters that fit alike."""
+    delay: str = "0"
+    """Seconds by which torque lags behind position, or auto."""
+    min_velocity: str = "0"
+    """Rows slower than this are masked, rad/s, or auto."""
+
+    def __post_init__(self) -> None:
+        for name, known in (("estimator", EstimatorName), ("condition", Condition), ("prior", PriorRule)):
+            if getattr(self, name) not in get_args(known):
+                raise ConfigError(f"{name}: no {getattr(self, name)!r}; known: {', '.join(get_args(known))}")
+        if not isinstance(self.friction, str):
+            raise ConfigError(f"friction: expected names joined by +, got {type(self.friction).__name__}")
+
+    @property
+    def chosen_delay(self) -> float | None:
+        """The delay in s; None for auto."""
+        return _number_or_auto("delay", self.delay)
+
+    @property
+    def chosen_min_velocity(self) -> float | None:
+        """The velocity in rad/s below which rows are masked; None for auto."""
+        return _number_or_auto("min_velocity", self.min_velocity)
+
+    @property
+    def drives(self) -> tuple[JointModel, ...]:
+        """Drive models to fit."""
+        return (RotorInertia(),) if self.rotor_inertia else ()
+
+    @property
+    def first_friction(self) -> str:
+        """The friction to start with: the simplest, where its curves are searched for."""
+        return DEFAULT_FRICTION if needs_search(self.friction) else self.friction
+
+    def torque_model(self, robot: Robot, choice: FrictionChoice | None = None) -> TorqueModel:
+        """The columns to fit: with the friction to start with, or with what was chosen."""
+        friction = friction_models(self.first_friction) if choice is None else choice.models
+        return TorqueModel(robot, (*self.drives, *friction))
+
+    def constraints(self) -> Constraints:
+        """What is asked of the full parameters (SI)."""
+        return Constraints(
+            triangle=self.condition == "triangle",
+            bounds=None if self.bounds is None else read_bounds(self.bounds),
+            total_mass=self.total_mass,
+        )
+
+    def fit(self, regression: Regression, seed: int = 0) -> Estimate:
+        """The estimate by the chosen estimator."""
+        if self.estimator == "retrieval":
+            return Retrieval(demands=RetrievalConstraints(convex=self.constraints()), seed=seed).fit(regression)
+        if self.estimator == "feasible":
+            return Feasible(constraints=self.constraints(), prior=Prior(rule=self.prior)).fit(regression)
+        unconstrained: dict[str, OLS | WLS | Robust] = {"ols": OLS(), "wls": WLS(), "robust": Robust()}
+        return unconstrained[self.estimator].fit(regression)
+
+
+def _number_or_auto(name: str, text: str) -> float | None:
+    if text == "auto":
+        return None
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ConfigError(f"{name} {text}: give a number or auto") from error

@@ -1,0 +1,256 @@
+"""Identification: what an identification found, how sure it is, and what was wrong with the logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dynid.arrays import Array, Float
+from dynid.chain.consistency import consistency
+from dynid.chain.inertia import InertialParameters
+from dynid.dynamics.model import TorqueModel
+from dynid.prose import Document, Grid, Line, as_html, as_text, spread_percent
+from dynid.recording.conditioning import Samples
+from dynid.regression.bootstrap import Bootstrap
+from dynid.regression.estimate import Estimate
+from dynid.regression.model import IdentifiedModel
+from dynid.regression.problem import Regression
+from dynid.review.findings import Finding
+from dynid.validation.torque import Validation
+from dynid.validation.verdict import Verdict
+from dynid.workflow.contract import (
+    IdentificationJson,
+    base_parameters_json,
+    findings_json,
+    links_json,
+    parameters_json,
+    validation_json,
+    verdict_json,
+)
+
+__all__ = ["Comparison", "Identification", "IdentifiedLink", "Quantity"]
+
+
+class Quantity(float):
+    """A number with its standard deviation, its unit and where it comes from; it counts as a plain number."""
+
+    std: float
+    """Standard deviation in the same unit; nan where the data alone do not give one."""
+    origin: str
+    """identified, combination, prior, bound, open or unreliable."""
+    unit: str
+
+    def __new__(cls, value: float, *, std: float, origin: str, unit: str) -> Quantity:
+        """A number of a unit."""
+        made = super().__new__(cls, value)
+        made.std, made.origin, made.unit = float(std), origin, unit
+        return made
+
+    def __str__(self) -> str:
+        spread = f" ± {self.std:.2g}" if np.isfinite(self.std) else ""
+        return f"{float(self):.5g}{spread} {self.unit} ({self.origin})"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class IdentifiedLink:
+    """One link of an identified robot, SI, about its own frame."""
+
+    name: str
+    mass: Quantity
+    """kg."""
+    inertial: InertialParameters
+    """All ten parameters."""
+
+    @property
+    def com(self) -> Float[Array, " 3"]:
+        """Centre of mass, m."""
+        return self.inertial.com
+
+    @property
+    def inertia_com(self) -> Float[Array, "3 3"]:
+        """Inertia about the centre of mass, kg·m²."""
+        return self.inertial.inertia_com
+
+    @property
+    def margin(self) -> float:
+        """How far the link is from being physically inconsistent, SI."""
+        return consistency(self.inertial).margin
+
+    def __repr__(self) -> str:
+        com = ", ".join(f"{x:.4g}" for x in self.com)
+        return f"IdentifiedLink({self.name!r}: {self.mass}, centre of mass ({com}) m)"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The error of another parameter set on the same rows."""
+
+    name: str
+    relative_percent: float
+    """100·‖τ − τ̂‖/‖τ‖, %, on the rows of the fit; nan where it was not tried on them."""
+    held_out_percent: float = np.nan
+    """The same on the worst held-out log, %; nan without one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """The result of `dynid.identify`: print it to read it, `dynid.save` it for its files."""
+
+    model: IdentifiedModel
+    """What later jobs take."""
+    estimate: Estimate
+    """Base parameters with σ, and the full parameters where the estimator gives them."""
+    regression: Regression
+    """The rows it was fitted to, compressed."""
+    samples: Samples
+    """The first training log, conditioned; of a streamed log its first piece."""
+    train: Validation
+    """Prediction of these samples."""
+    validation: tuple[Validation, ...]
+    """Predictions of the held-out logs."""
+    findings: tuple[Finding, ...]
+    """What is wrong with the logs."""
+    verdict: Verdict
+    comparisons: tuple[Comparison, ...]
+    """Errors of other parameter sets on the same rows."""
+    bootstrap: Bootstrap | None = None
+    """Intervals by resampling, where they were asked for."""
+    notes: tuple[str, ...] = ()
+    """Sentences about the data, such as that only part of it is drawn."""
+    warnings: tuple[str, ...] = ()
+    """What is weak about the result, a sentence each."""
+
+    @cached_property
+    def links(self) -> Mapping[str, IdentifiedLink]:
+        """Links by name (SI); empty where the estimator gives no full parameters."""
+        if self.model.theta is None:
+            return {}
+        model = self.model.model
+        mass = [k for k, column in enumerate(model.columns[: model.n_inertial]) if column.name == "m"]
+        std, origins = self.estimate.full_std, self.estimate.full_origins
+        return {
+            name: IdentifiedLink(
+                name, Quantity(pi.mass, std=std[k], origin=origins[k] if origins else "identified", unit="kg"), pi
+            )
+            for name, pi, k in zip(model.robot.link_names, self.model.links, mass, strict=True)
+        }
+
+    def json(self) -> IdentificationJson:
+        """What scripts read of it (SI); `dynid.prose.plain` makes lists of its arrays."""
+        model, estimate = self.model, self.estimate
+        return {
+            "robot": model.robot.name,
+            "n_dof": model.model.n_dof,
+            "n_parameters": model.model.n_params,
+            "n_base": model.base.n_base,
+            "rank": estimate.rank,
+            "n_rows": estimate.n_rows,
+            "condition_number": estimate.condition_number,
+            "estimator": estimate.estimator,
+            "status": estimate.status.name.lower(),
+            "advice": estimate.status.value,
+            "consistent": model.consistent,
+            "verdict": verdict_json(self.verdict),
+            "rule": estimate.rule,
+            "conditioning": list(self.samples.plan.choices),
+            "friction": list(self.reasons),
+            "train": validation_json(self.train),
+            "validation": [validation_json(v) for v in self.validation],
+            "parameters": base_parameters_json(estimate, self.bootstrap),
+            "full_parameters": parameters_json(model, estimate),
+            "links": links_json(model),
+            "findings": findings_json(self.findings),
+            "compared": [
+                {
+                    "name": c.name,
+                    "relative_error_percent": c.relative_percent,
+                    "validation_relative_error_percent": c.held_out_percent,
+                }
+                for c in self.comparisons
+            ],
+        }
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why each joint has which friction, a sentence each; empty where it was given."""
+        told = self.model.results.get("friction", ())
+        return tuple(str(text) for text in told) if isinstance(told, list | tuple) else ()
+
+    def document(self) -> Document:
+        """The result from top to bottom, as the terminal shows it."""
+        model, estimate, samples = self.model.model, self.estimate, self.samples
+        counts = f"{model.n_dof} joints, {self.model.base.n_base} base parameters of {model.n_params}"
+        rows = f"{samples.n_samples} samples, {estimate.n_rows} rows"
+        steps = f"{estimate.iterations} iteration(s), condition number {estimate.condition_number:.4g}"
+        links = (links_grid(self.model), Line("rule", estimate.rule)) if self.model.links else ()
+        consistent = "yes" if self.model.consistent else "no full parameter set" if not self.model.links else "NO"
+        return (
+            Line("robot", f"{model.robot.name}   {counts}"),
+            Line("recording", f"{samples.source}   {rows}; {'; '.join(samples.plan.choices)}"),
+            Line("fit", f"{estimate.estimator}   {steps}"),
+            self._base_parameters(),
+            *(Line("friction", reason) for reason in self.reasons),
+            *links,
+            errors_grid(model, [("fit", self.train), *(("held out", v) for v in self.validation)]),
+            Line("consistent", consistent),
+            Line("verdict", self.verdict.mark),
+        )
+
+    def _base_parameters(self) -> Grid:
+        estimate = self.estimate
+        columns = zip(
+            estimate.base.labels(),
+            estimate.beta,
+            estimate.std,
+            estimate.base.leading_columns,
+            estimate.trust,
+            strict=True,
+        )
+        rows: list[tuple[str, ...]] = [
+            (label, f"{value:.4e}", f"{std:.1e}", spread_percent(std, value), column.unit, trust)
+            for label, value, std, column, trust in columns
+        ]
+        headers: tuple[str, ...] = ("parameter", "value", "± 1σ", "σ / %", "unit", "trust")
+        if self.bootstrap is not None:
+            headers = (*headers, "95 % of resampled fits")
+            ends = zip(self.bootstrap.lower, self.bootstrap.upper, strict=True)
+            rows = [(*row, f"{low:.4e} … {high:.4e}") for row, (low, high) in zip(rows, ends, strict=True)]
+        return Grid(headers, tuple(rows), (1, 2, 3))
+
+    def __str__(self) -> str:
+        return as_text(self.document())
+
+    def __repr__(self) -> str:
+        held_out = max((v.error.relative_percent for v in self.validation), default=np.nan)
+        told = f", {held_out:.2f} % held out" if self.validation else ""
+        return (
+            f"Identification({self.model.robot.name!r}: {self.verdict.mark}, "
+            f"{self.train.error.relative_percent:.2f} % fitted{told}, {self.estimate.estimator})"
+        )
+
+    def _repr_html_(self) -> str:
+        return as_html(self.document())
+
+
+def links_grid(model: IdentifiedModel) -> Grid:
+    """Mass (kg) and centre of mass (m) of every link."""
+    rows = [
+        (name, f"{link.mass:.4f}", "  ".join(f"{x:.4f}" for x in link.com))
+        for name, link in zip(model.robot.link_names, model.links, strict=True)
+    ]
+    return Grid(("link", "mass / kg", "centre of mass / m"), tuple(rows), (1,))
+
+
+def errors_grid(model: TorqueModel, predicted: list[tuple[str, Validation]]) -> Grid:
+    """Relative errors (%) of predicted logs, in total and by joint; each under a word of its own."""
+    rows = [
+        (kind, v.log, f"{v.error.relative_percent:.2f}", *(f"{x:.2f}" for x in v.error.relative_percent_joint))
+        for kind, v in predicted
+    ]
+    headers = ("", "log", "error / %", *(f"{name} / %" for name in model.robot.joint_names))
+    return Grid(headers, tuple(rows), tuple(range(2, len(headers))))

@@ -1,0 +1,402 @@
+"""`identify`: from a robot and logs to a model, with findings, verdict and predictions of held-out logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Literal
+
+from dynid.arrays import Array
+from dynid.chain.robot import Robot
+from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.model import TorqueModel
+from dynid.dynamics.threads import one_blas_thread
+from dynid.errors import DynidError, RecordingError, RegressionError
+from dynid.recording.column_map import ColumnMap
+from dynid.recording.conditioning import Plan, Samples
+from dynid.recording.log_settings import LogSettings
+from dynid.regression.auto_settings import estimated_delay, velocity_threshold
+from dynid.regression.bootstrap import Bootstrap
+from dynid.regression.bootstrap import bootstrap as resample
+from dynid.regression.estimate import Estimate
+from dynid.regression.friction.choice import FrictionChoice, choose_friction, needs_search
+from dynid.regression.friction.rows import friction_rows, never_reversing
+from dynid.regression.least_squares import unexcited
+from dynid.regression.model import IdentifiedModel
+from dynid.regression.problem import Regression, compress
+from dynid.regression.rows import SampleRows
+from dynid.regression.status import Status
+from dynid.regression.streamed_rows import StreamedRows
+from dynid.review.examination import examine
+from dynid.review.findings import Finding, Severity
+from dynid.review.overlap import overlap_findings
+from dynid.validation.verdict import judge
+from dynid.workflow.contract import findings_json
+from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_locks, as_logs, as_seed
+from dynid.workflow.fit_options import DEFAULT_FRICTION, Condition, EstimatorName, FitOptions, PriorRule
+from dynid.workflow.identification import Identification
+from dynid.workflow.identify_job import IdentifyJob, LogOptions
+from dynid.workflow.logs import Log
+from dynid.workflow.other_fits import compared_with_others
+from dynid.workflow.prediction import predicted
+from dynid.workflow.progress import Progress, silent
+from dynid.workflow.provenance import provenance, texts_of
+from dynid.workflow.workers import Workers
+
+__all__ = ["LogsRefused", "identify", "run_identify"]
+
+
+class LogsRefused(RecordingError):
+    """Logs in which the review found errors.
+
+    Attributes:
+        findings: all that was found.
+        logs: the names of the logs, for messages.
+    """
+
+    def __init__(self, findings: Sequence[Finding], logs: Sequence[Log]) -> None:
+        self.findings = tuple(findings)
+        self.logs = ", ".join(log.name for log in logs[:3]) + (f" and {len(logs) - 3} more" if len(logs) > 3 else "")
+        errors = [f"{f.code}{f' ({f.joint})' if f.joint else ''}" for f in findings if f.severity is Severity.ERROR]
+        super().__init__(f"errors were found in {self.logs}, and nothing was fitted: {', '.join(errors)}")
+
+
+def identify(
+    robot: RobotLike,
+    logs: LogLike | Sequence[LogLike],
+    *,
+    validate: LogLike | Sequence[LogLike] = (),
+    estimator: EstimatorName = "feasible",
+    friction: str = DEFAULT_FRICTION,
+    rotor_inertia: bool = False,
+    bounds: str | PathLike[str] | None = None,
+    total_mass: tuple[float, float] | None = None,
+    condition: Condition = "triangle",
+    prior: PriorRule = "auto",
+    delay: float | Literal["auto"] | str = "0",
+    min_velocity: float | Literal["auto"] | str = "0",
+    from_: float | None = None,
+    until: float | None = None,
+    columns: str | PathLike[str] | ColumnMap | None = None,
+    gains: str | Sequence[float] | Array | None = None,
+    lowpass: float | None = None,
+    lock: Iterable[str] | Mapping[str, float] = (),
+    gravity: tuple[float, float, float] | None = None,
+    mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    ignore_inertials: bool = False,
+    bootstrap: int = 0,
+    raw: bool = False,
+    force: bool = False,
+    seed: int = 0,
+    workers: int | str = 1,
+    progress: Progress = silent,
+) -> Identification:
+    """The model of a robot from logs of its motion and torque: what the command ``dynid identify`` does (SI).
+
+    Args:
+        robot: built-in name, robot file (URDF, MJCF, TOML) or `Robot`.
+        logs: one or more training logs: files, `Recording` values, or plain arrays by name (t, q, dq, tau).
+        validate: held-out logs to predict and compare with.
+        estimator: ols, wls, robust, feasible or retrieval; the last two give physically consistent links.
+        friction: none, names joined by +, or auto: what predicts best, joint by joint.
+        rotor_inertia: add a rotor inertia to every joint.
+        bounds: CSV with parameter,lower,upper.
+        total_mass: least and largest mass of all links, kg.
+        condition: triangle for full consistency, inertia for the papers' weaker 6×6.
+        prior: how to choose among parameters that fit alike.
+        delay: seconds by which torque lags behind position, or auto.
+        min_velocity: mask rows slower than this, rad/s, or auto.
+        from_: start of the part of the training logs to use, s.
+        until: end of that part, s.
+        columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
+        gains: drive gains in N·m/A, for logs of motor current.
+        lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
+        lock: joints to freeze, names or JOINT=VALUE (rad or m).
+        gravity: in world axes, m/s²; None is the file's, or −z.
+        mount: roll, pitch, yaw of the base in the world, rad.
+        ignore_inertials: neither use nor check the inertias of the robot file.
+        bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
+        raw: compare with the unfiltered torque.
+        force: go on although the review of the logs found errors.
+        seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
+        workers: processes for bootstrap refits, or the address of a dask scheduler; results do not depend on it.
+        progress: hears what is being done.
+
+    Raises:
+        LogsRefused: the review found errors, and `force` is not set.
+        DynidError: any other wrong input, naming file, joint, sample and remedy.
+    """
+    options = RobotOptions(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
+    job = IdentifyJob(
+        robot=robot if isinstance(robot, Robot) else fspath(robot) if isinstance(robot, str | PathLike) else robot,
+        logs=as_logs(logs),
+        validate_on=as_logs(validate, "validate"),
+        raw=raw,
+        force=force,
+        seed=as_seed(seed),
+        bootstrap=bootstrap,
+        fit=FitOptions(
+            estimator=estimator,
+            friction=friction,
+            rotor_inertia=rotor_inertia,
+            bounds=None if bounds is None else Path(bounds),
+            total_mass=total_mass,
+            condition=condition,
+            prior=prior,
+            delay=str(delay),
+            min_velocity=str(min_velocity),
+        ),
+        log=LogOptions(
+            from_=from_,
+            until=until,
+            columns=Path(columns) if isinstance(columns, str | PathLike) else columns,
+            gains=gains if gains is None or isinstance(gains, str) else ",".join(str(float(gain)) for gain in gains),
+            lowpass=lowpass,
+        ),
+        options=options,
+    )
+    helpers = Workers.of(workers)
+    with nullcontext() if helpers.alone and not bootstrap else helpers.active():
+        return run_identify(job, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """A fitted model and the rows it was fitted to."""
+
+    model: TorqueModel
+    base: BaseParameters
+    regression: Regression
+    samples: Samples
+    choice: FrictionChoice | None = None
+
+
+def run_identify(job: IdentifyJob, progress: Progress = silent) -> Identification:
+    """Do a whole identification (SI); nothing is printed or written.
+
+    Raises:
+        LogsRefused: the review found errors, and the job is not forced.
+    """
+    with one_blas_thread():
+        return _identified(job, progress)
+
+
+def _identified(job: IdentifyJob, progress: Progress) -> Identification:
+    progress("looking at the logs")
+    robot = job.options.load(job.robot)
+    settings = job.log.settings()
+    if not job.logs:
+        raise RecordingError("no training log given")
+    logs = tuple(Log.of(source, robot, settings, job.log.from_, job.log.until) for source in job.logs)
+    held_out = tuple(Log.of(source, robot, settings) for source in job.validate_on)
+    findings = _reviewed(job, robot, logs, held_out)
+    fit = _fitted(job, robot, logs, progress)
+    progress(f"fitting ({job.fit.estimator})")
+    estimate = job.fit.fit(fit.regression, job.seed)
+    resampled = _resampled(job, fit.regression, progress)
+    progress("predicting")
+    model = _model(job, estimate, fit, (*logs, *held_out), findings)
+    train = predicted(model, fit.samples, raw=job.raw)
+    unseen = tuple(replace(log, settings=model.settings).condition() for log in held_out)
+    validation = tuple(predicted(model, samples, raw=job.raw) for samples in unseen)
+    progress("comparing with other fits")
+    return Identification(
+        model=model,
+        estimate=estimate,
+        regression=fit.regression,
+        samples=fit.samples,
+        train=train,
+        validation=validation,
+        findings=findings,
+        verdict=judge(model, estimate, train, validation, findings),
+        comparisons=compared_with_others(model, estimate, fit.regression, unseen, raw=job.raw),
+        bootstrap=resampled,
+        notes=_notes(job, logs),
+        warnings=_warnings(model, estimate, fit.regression),
+    )
+
+
+def _reviewed(job: IdentifyJob, robot: Robot, logs: Sequence[Log], held_out: Sequence[Log]) -> tuple[Finding, ...]:
+    """What is wrong with the training logs, and whether logs hold the same samples.
+
+    Raises:
+        LogsRefused: one of the findings is an error, and the job is not to be forced.
+        BadRows: a log that cannot be read as it stands.
+    """
+    findings: list[Finding] = []
+    for number, log in enumerate(logs):
+        good = log.recording
+        before = [other.recording for other in logs[:number]]
+        found = [
+            *examine(robot, log.raw, friction=job.fit.first_friction),
+            *overlap_findings(good, before, severity=Severity.WARNING),
+        ]
+        findings += [replace(finding, log=log.name) if len(logs) > 1 else finding for finding in found]
+    for log in held_out:
+        # The fit is none the worse for it; what its prediction proves is the verdict's business.
+        seen = [other.recording for other in logs]
+        findings += overlap_findings(log.good_rows, seen, severity=Severity.WARNING)
+    # What is too short to be conditioned is refused there, as wrong input.
+    grave = [f for f in findings if f.severity is Severity.ERROR and f.code != "short"]
+    if grave and not job.force:
+        raise LogsRefused(findings, (*logs, *held_out))
+    return tuple(findings)
+
+
+def _fitted(job: IdentifyJob, robot: Robot, logs: Sequence[Log], progress: Progress) -> _Fit:
+    """The rows of the logs, with the friction that was asked for or chosen."""
+    model = job.fit.torque_model(robot)
+    progress("base parameters")
+    base = base_parameters(model)
+    progress("reading and compressing the logs")
+    plans, held = _conditioned(job, model, base, logs, progress)
+    fit = _Fit(model, base, _compressed(model, base, logs, plans, held, progress), held[0])
+    if not needs_search(job.fit.friction):
+        return fit
+    progress("searching friction curves")
+    rigid = TorqueModel(robot, job.fit.drives)
+    whole = [samples for log, samples in zip(logs, held, strict=True) if not log.is_long]
+    choice = choose_friction(friction_rows(rigid, base_parameters(rigid), whole or held[:1]), job.fit.friction)
+    model = job.fit.torque_model(robot, choice)
+    base = base_parameters(model)
+    return _Fit(model, base, _compressed(model, base, logs, plans, held, progress), held[0], choice)
+
+
+def _conditioned(
+    job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
+) -> tuple[list[Plan], list[Samples]]:
+    """How each log is conditioned, and the samples of each; of a long log those of its first piece."""
+    delay, slow = job.fit.chosen_delay, job.fit.chosen_min_velocity
+    plans: list[Plan] = []
+    held: list[Samples] = []
+    for number, log in enumerate(logs):
+        if len(logs) > 1:
+            progress(f"reading: {log.name}", number / len(logs))
+        log = replace(log, settings=replace(log.settings, delay=delay))
+        piece = log.first_piece()
+        plan = log.settings.plan(piece, min_velocity=slow or 0.0)
+        if delay is None:
+            found = estimated_delay(model, base, piece, plan)
+            plan = plan.with_delay(found, f"torque lags by {1e3 * found:.2f} ms, where the full model fits best")
+        samples = plan.apply(piece)
+        if slow is None:
+            choice = velocity_threshold(model, base, samples)
+            plan = plan.with_min_velocity(choice.chosen, f"rows slower than {choice.chosen:.3g} rad/s masked")
+            samples = plan.apply(piece)
+        plans.append(plan)
+        held.append(samples)
+    return plans, held
+
+
+def _compressed(
+    model: TorqueModel,
+    base: BaseParameters,
+    logs: Sequence[Log],
+    plans: Sequence[Plan],
+    held: Sequence[Samples],
+    progress: Progress,
+) -> Regression:
+    """The rows of all logs as one regression; long logs are read again, piece by piece."""
+    parts = [
+        compress(StreamedRows(model, base, partial(log.stream, progress), plan))
+        for log, plan in zip(logs, plans, strict=True)
+        if log.is_long
+    ]
+    whole = tuple(samples for log, samples in zip(logs, held, strict=True) if not log.is_long)
+    if whole:
+        parts.append(compress(SampleRows(model, base, whole)))
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> Bootstrap | None:
+    if not job.bootstrap:
+        return None
+    if job.fit.estimator == "robust":
+        raise RegressionError("bootstrap: robust fitting weighs single rows and cannot be resampled; use wls")
+    progress(f"refitting {job.bootstrap} resampled logs")
+    return resample(regression, partial(job.fit.fit, seed=job.seed), n_draws=job.bootstrap, seed=job.seed)
+
+
+def _model(
+    job: IdentifyJob, estimate: Estimate, fit: _Fit, logs: Sequence[Log], findings: Sequence[Finding]
+) -> IdentifiedModel:
+    """The estimate with all that later jobs need of it."""
+    plan = fit.samples.plan
+    memory = [log.source for log in logs if not isinstance(log.source, Path)]
+    origin = provenance(
+        "identify",
+        [*job.files, *memory],
+        {
+            "seed": job.seed,
+            "bootstrap": job.bootstrap,
+            "fit": texts_of(job.fit),
+            "log": texts_of(job.log),
+            "robot": texts_of(job.options),
+        },
+    )
+    origin["findings"] = findings_json(findings)
+    settings: LogSettings = replace(logs[0].settings, cutoff_hz=float(plan.low_pass.cutoff_hz), delay=plan.delay)
+    return IdentifiedModel.of(
+        estimate,
+        fit.regression,
+        settings=settings,
+        row_period=plan.every / plan.low_pass.rate_hz,
+        results={
+            "condition_number": estimate.condition_number,
+            "relative_error_percent": estimate.fit.relative_percent,
+            "n_rows": estimate.n_rows,
+            "noise": estimate.uncertainty.noise.tolist(),
+            "conditioning": list(plan.choices),
+            "friction": [] if fit.choice is None else list(fit.choice.reasons),
+        },
+        provenance=origin,
+    )
+
+
+def _notes(job: IdentifyJob, logs: Sequence[Log]) -> tuple[str, ...]:
+    """What of the data the pictures show."""
+    name = Path(logs[0].name).name
+    notes = []
+    if logs[0].is_long:
+        notes.append(
+            f"{name} is long and was streamed: every row of it entered the fit, but the pictures, the table of "
+            "joints and the error of the training log are of its first segment."
+        )
+    if len(logs) > 1:
+        notes.append(
+            f"{len(logs)} logs were fitted together; the pictures, the table of joints and the error of the training "
+            f"log are of the first, {name}."
+        )
+    if job.raw:
+        notes.append("Measured torque is shown unfiltered.")
+    return tuple(notes)
+
+
+def _warnings(model: IdentifiedModel, estimate: Estimate, regression: Regression) -> tuple[str, ...]:
+    """What is weak about a fit.
+
+    Raises:
+        DynidError: a fit that ended well gave links that are not physically consistent.
+    """
+    told = []
+    weak = [symbol for symbol, word in zip(estimate.base.leading, estimate.trust, strict=True) if word == "unreliable"]
+    if weak:
+        n_base = len(estimate.beta)
+        told.append(f"{len(weak)} of {n_base} base parameters have σ above 30 % of their value: {', '.join(weak)}")
+    still = never_reversing(regression.source.samples) if isinstance(regression.source, SampleRows) else ()
+    if still and {"Fc", "Fo"} <= {term.name for term in regression.model.terms}:
+        told.append(f"{', '.join(still)} never reverses: Coulomb friction and offset cannot be told apart there")
+    if estimate.status is Status.RANK_DEFICIENT:
+        told.append(f"not excited by this motion: {', '.join(unexcited(regression))}")
+    if estimate.status is not Status.CONVERGED:
+        told.append(estimate.status.value)
+    elif model.links and not model.consistent:
+        raise DynidError("the links found are not physically consistent; this should not happen, please report it")
+    return tuple(told)

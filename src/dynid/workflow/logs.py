@@ -1,0 +1,154 @@
+"""A log as the jobs take it: parsed once, for review and fit alike; a file too long for memory is streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from dynid.chain.robot import Robot
+from dynid.errors import RecordingError
+from dynid.recording.conditioning import Plan, Samples
+from dynid.recording.log_settings import LogSettings
+from dynid.recording.raw import RawLog
+from dynid.recording.readers import read_raw, stream_recording
+from dynid.recording.recording import Recording
+from dynid.workflow.doors import LogSource, raw_log
+from dynid.workflow.progress import Progress, silent
+
+__all__ = ["BadRows", "Log"]
+
+STREAMED_BYTES = 64 * 2**20
+"""Log files larger than this are streamed, never held as a whole: conditioning takes some ten times their size."""
+PACKED_BYTES = 16 * 2**20
+"""The same for packed text, which is some four times as long as its file."""
+PIECE_SAMPLES = 40_000
+"""Samples of a streamed log that are conditioned at a time: the memory of a long log is some 5 kB a sample of these."""
+LOOKED_AT = 100_000
+"""Samples of a streamed log that are reviewed."""
+
+
+class BadRows(RecordingError):
+    """A log with rows that no recording holds: not finite, or with a time that does not go on.
+
+    Attributes:
+        log: the log at fault.
+    """
+
+    def __init__(self, message: str, log: str) -> None:
+        super().__init__(message)
+        self.log = log
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """One log of a robot, its part that is asked for, and how to read it."""
+
+    source: Path | RawLog
+    robot: Robot
+    settings: LogSettings
+    t_from: float | None = None
+    """Start of the part to use, s on the clock of the log; None for its start."""
+    t_until: float | None = None
+    """End of the part to use, s; None for its end."""
+
+    @classmethod
+    def of(
+        cls,
+        source: LogSource,
+        robot: Robot,
+        settings: LogSettings,
+        t_from: float | None = None,
+        t_until: float | None = None,
+    ) -> Log:
+        """A log of a robot; arrays by name take the robot's joints (times in s)."""
+        raw = source if isinstance(source, Path | RawLog) else raw_log(source, robot.joint_names)
+        return cls(raw, robot, settings, t_from, t_until)
+
+    @property
+    def name(self) -> str:
+        """The file, or what a recording in memory calls itself."""
+        return self.source.source if isinstance(self.source, RawLog) else str(self.source)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the file is streamed rather than held."""
+        if isinstance(self.source, RawLog) or not self.source.is_file():
+            return False
+        most = PACKED_BYTES if self.source.suffix.lower() == ".gz" else STREAMED_BYTES
+        return self.source.stat().st_size > most
+
+    @cached_property
+    def raw(self) -> RawLog:
+        """The asked part as the file has it, with torques (N·m or N) where gains are given; at most its start."""
+        if isinstance(self.source, RawLog):
+            found = self.source
+        else:
+            most = LOOKED_AT if self.is_long else None
+            names, columns = self.robot.joint_names, self.settings.columns
+            found = read_raw(self.source, names, columns=columns, most_samples=most, t_from=self.t_from)
+        return self.settings.with_raw_torque(found.part(self.t_from, self.t_until), self.robot)
+
+    @cached_property
+    def good_rows(self) -> Recording:
+        """What can be used of it, rows that no recording holds left out."""
+        return self.raw.good_rows()
+
+    @cached_property
+    def recording(self) -> Recording:
+        """The asked part with torques (N·m or N), of a long log its start.
+
+        Raises:
+            BadRows: for rows that no recording holds, naming the first.
+        """
+        try:
+            found = self.raw.recording()
+        except RecordingError as error:
+            raise BadRows(str(error), self.name) from error
+        if found.tau is None:
+            return self.settings.with_torque(found, self.robot)
+        return found
+
+    def first_piece(self) -> Recording:
+        """What the conditioning is planned on: all of it, or the first piece of a long log (SI)."""
+        return next(self.stream()) if self.is_long else self.recording
+
+    def condition(self, *, min_velocity: float = 0.0) -> Samples:
+        """Samples (N·m or N) of all of it, or of the first piece of a long log.
+
+        Rows of joints slower than `min_velocity` (rad/s or m/s) are masked.
+        """
+        piece = self.first_piece()
+        return self.plan(min_velocity=min_velocity).apply(piece)
+
+    def plan(self, *, min_velocity: float = 0.0) -> Plan:
+        """How it is conditioned; what its settings leave open is chosen from it (`min_velocity` in rad/s or m/s)."""
+        return self.settings.plan(self.first_piece(), min_velocity=min_velocity)
+
+    def stream(self, progress: Progress = silent) -> Iterator[Recording]:
+        """The asked part in pieces, with torques (N·m or N); `progress` hears how far the reading is."""
+        if isinstance(self.source, RawLog):
+            yield self.recording
+            return
+        row_bytes, n_read = _row_bytes(self.source), 0
+        names, columns = self.robot.joint_names, self.settings.columns
+        for piece in stream_recording(self.source, names, columns=columns, chunk_samples=PIECE_SAMPLES):
+            n_read += piece.n_samples
+            share = None if row_bytes is None else n_read * row_bytes / self.source.stat().st_size
+            progress(f"reading {self.source.name}: {n_read} samples", share)
+            if (self.t_until is not None and piece.t[0] >= self.t_until) or (
+                self.t_from is not None and piece.t[-1] < self.t_from
+            ):
+                continue
+            yield self.settings.with_torque(piece.part(self.t_from, self.t_until), self.robot)
+
+
+def _row_bytes(path: Path) -> float | None:
+    """The mean length of a row, in bytes, of a log that is plain text; None for other logs."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        head = file.read(2**20)
+    n_lines = head.count(b"\n")
+    return None if b"\0" in head or n_lines < 2 else len(head) / n_lines

@@ -1,0 +1,67 @@
+"""Other parameter sets on the same rows: what the model of an identification is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynid.arrays import Array, Float
+from dynid.recording.conditioning import Samples
+from dynid.regression.estimate import Estimate, FitError
+from dynid.regression.feasible.certificate import Feasible as Possible
+from dynid.regression.feasible.certificate import Infeasible, is_feasible
+from dynid.regression.feasible.feasible import Feasible
+from dynid.regression.least_squares import OLS, WLS
+from dynid.regression.model import IdentifiedModel
+from dynid.regression.problem import Regression
+from dynid.regression.status import Status
+from dynid.validation.torque import compare_torque
+from dynid.workflow.identification import Comparison
+
+__all__ = ["compared_with_others"]
+
+
+def compared_with_others(
+    model: IdentifiedModel,
+    estimate: Estimate,
+    regression: Regression,
+    unseen: Sequence[Samples],
+    *,
+    raw: bool = False,
+) -> tuple[Comparison, ...]:
+    """Errors (%) of the nominal robot and of other estimators on the same rows, and on held-out samples."""
+    sets: list[tuple[str, Float[Array, " n_base"], Float[Array, " n_params"]]] = []
+    if model.robot.has_nominal:
+        theta = model.model.nominal()
+        sets.append(("nominal inertias of the robot file, no friction", model.base.project(theta), theta))
+    for name, words, estimator in (
+        ("ols", "ordinary least squares", OLS()),
+        ("wls", "weighted least squares", WLS()),
+        ("feasible", "feasible least squares", Feasible()),
+    ):
+        if estimate.estimator == name:
+            continue
+        other = estimator.fit(regression)
+        if other.status not in (Status.CONVERGED, Status.RANK_DEFICIENT):
+            continue
+        if other.theta is None:
+            sets.append((f"{words} ({_consistency(model, other.beta)})", other.beta, model.base.lift(other.beta)))
+        else:
+            sets.append((words, other.beta, other.theta))
+    comparisons = []
+    for words, beta, theta in sets:
+        errors = [compare_torque(model.model, theta, samples, raw=raw).error.relative_percent for samples in unseen]
+        fitted = FitError.on(regression, beta).relative_percent
+        comparisons.append(Comparison(words, fitted, max(errors, default=np.nan)))
+    return tuple(comparisons)
+
+
+def _consistency(model: IdentifiedModel, beta: Float[Array, " n_base"]) -> str:
+    """Whether a physically consistent robot has these base parameters, decided by a semidefinite programme."""
+    decided = is_feasible(model.model, model.base, beta)
+    if isinstance(decided, Possible):
+        return "physically consistent"
+    if isinstance(decided, Infeasible):
+        return "of no physically consistent robot"
+    return "consistency undecided"

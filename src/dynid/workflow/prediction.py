@@ -1,0 +1,102 @@
+"""`predict`: the torque of a motion by an identified model, and how far it may be off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynid.arrays import Array, ArrayLike, Float, freeze_arrays
+from dynid.dynamics.motion import Motion
+from dynid.errors import ParameterError
+from dynid.prose import html_table, text_table
+from dynid.recording.conditioning import Samples
+from dynid.regression.model import IdentifiedModel
+from dynid.validation.band import WITHIN_95, torque_band
+from dynid.validation.torque import Validation, compare_torque
+from dynid.workflow.doors import ModelLike, as_model
+
+__all__ = ["Prediction", "predict", "predicted"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Predicted torque of a motion, and its standard deviation."""
+
+    joint_names: tuple[str, ...]
+    tau: Float[Array, "n_samples n_dof"]
+    """Torque at the joints, N·m or N."""
+    std: Float[Array, "n_samples n_dof"]
+    """σ of the predicted torque from that of the base parameters, N·m or N; infinite where they were never seen."""
+    noise: Float[Array, " n_dof"]
+    """Standard deviation of each joint's residual in the fit, N·m or N; nan where it is not known."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @property
+    def lower(self) -> Float[Array, "n_samples n_dof"]:
+        """Lower end of the band in which 95 % of measured torques are expected, N·m or N."""
+        return self.tau - WITHIN_95 * np.hypot(self.std, self.noise)
+
+    @property
+    def upper(self) -> Float[Array, "n_samples n_dof"]:
+        """Upper end of that band, N·m or N."""
+        return self.tau + WITHIN_95 * np.hypot(self.std, self.noise)
+
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        rows: list[tuple[str, ...]] = [
+            (name, f"{tau.min():.4g}", f"{tau.max():.4g}", f"{np.sqrt(np.mean(std**2)):.2g}", f"{noise:.2g}")
+            for name, tau, std, noise in zip(self.joint_names, self.tau.T, self.std.T, self.noise, strict=True)
+        ]
+        return ("joint", "least", "largest", "± 1σ", "noise / N·m or N"), rows
+
+    def __str__(self) -> str:
+        return text_table(*self._table(), numeric=(1, 2, 3, 4))
+
+    def __repr__(self) -> str:
+        return f"Prediction({len(self.tau)} samples of {len(self.joint_names)} joints)"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), numeric=(1, 2, 3, 4))
+
+
+def predict(model: ModelLike, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Prediction:
+    """The torque that a motion needs, by an identified model (SI).
+
+    Args:
+        model: model.json or `IdentifiedModel`.
+        q: positions, rad or m, (n_samples, n_dof) or (n_dof,) for a single state.
+        dq: velocities, rad/s or m/s, of the same shape.
+        ddq: accelerations, rad/s² or m/s², of the same shape.
+
+    Raises:
+        ParameterError: for shapes that do not fit the robot.
+    """
+    known = as_model(model)
+    states = [np.atleast_2d(np.asarray(values, dtype=float)) for values in (q, dq, ddq)]
+    n_dof = known.model.n_dof
+    if any(values.shape != states[0].shape or values.shape[1] != n_dof for values in states):
+        shapes = ", ".join(str(values.shape) for values in states)
+        raise ParameterError(f"q, dq, ddq: expected three arrays of shape (n_samples, {n_dof}), got {shapes}")
+    motion = Motion(np.arange(float(len(states[0]))), *states)
+    Y = known.model.regressor(motion)[:, :, known.base.independent]
+    covariance = known.covariance
+    seen = np.isfinite(np.diag(covariance))
+    finite = np.where(np.outer(seen, seen), covariance, 0.0)
+    variance = np.einsum("kji,il,kjl->kj", Y, finite, Y)
+    unseen = np.any(Y[:, :, ~seen] != 0.0, axis=2)
+    std = np.where(unseen, np.inf, np.sqrt(np.maximum(variance, 0.0)))
+    noise = np.full(n_dof, np.nan) if known.noise is None else known.noise
+    return Prediction(known.robot.joint_names, known.model.torque(motion, known.parameters), std, noise)
+
+
+def predicted(model: IdentifiedModel, samples: Samples, *, raw: bool = False) -> Validation:
+    """Predicted and measured torque (N·m or N) of conditioned samples, with the band about the prediction.
+
+    Raw torque has no band, for its noise is not known.
+    """
+    found = compare_torque(model.model, model.parameters, samples, raw=raw)
+    if raw:
+        return found
+    return replace(found, band=torque_band(model.model, model.base, model.covariance, samples, model.noise))

@@ -1,0 +1,67 @@
+"""Where a result comes from: inputs with their hashes, versions and options."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynid.recording.raw import RawLog
+from dynid.version import VERSION
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["hashed", "provenance", "texts_of"]
+
+
+def hashed(source: Path | RawLog) -> str:
+    """The SHA-256 of a file, in hexadecimal; of every file in it for a folder, of its numbers for a log in memory."""
+    digest = hashlib.sha256()
+    if isinstance(source, RawLog):
+        for name in ("t", *source.signals):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(getattr(source, name)).tobytes())
+        return digest.hexdigest()
+    for part in sorted(source.rglob("*")) if source.is_dir() else [source]:
+        if part.is_file():
+            with part.open("rb") as file:
+                while block := file.read(2**20):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def provenance(job: str, inputs: Iterable[Path | RawLog], options: Mapping[str, object]) -> dict[str, object]:
+    """Inputs with hashes, versions and options, for run.json and the model file."""
+    return {
+        "command": job,
+        "dynid": VERSION,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "inputs": dict(_named(inputs)),
+        "options": dict(options),
+    }
+
+
+def _named(inputs: Iterable[Path | RawLog]) -> Iterable[tuple[str, str]]:
+    n_memory = 0
+    for source in inputs:
+        if isinstance(source, RawLog):
+            n_memory += 1
+            yield f"{source.source}#{n_memory}" if source.source == "memory" else source.source, hashed(source)
+        elif source.exists():
+            yield str(source), hashed(source)
+
+
+def texts_of(options: DataclassInstance) -> dict[str, object]:
+    """The fields of an options value as JSON holds them: plain values, lists of texts, and texts of all else."""
+    plain = (int, float, str, bool, type(None))
+    return {
+        key: value if isinstance(value, plain) else list(value) if key == "lock" else str(value)
+        for key, value in asdict(options).items()
+    }
