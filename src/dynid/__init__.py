@@ -176,7 +176,7 @@ _HOMES = {
         "samples_of",
     ),
     "dynid.validation": ("Validation",),
-    "dynid.workflow": ("Identification", "identify", "predict", "validate"),
+    "dynid.workflow": ("Identification", "examine", "identify", "predict", "validate"),
     "dynid.writers.save": ("save",),
     "dynid.writers.campaign": ("campaign",),
     "dynid.writers": (

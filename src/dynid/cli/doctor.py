@@ -9,16 +9,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dynid.chain import Robot
+import dynid
 from dynid.cli.console import emit_json, note, say
 from dynid.cli.map_file import repaired_map
-from dynid.cli.options import JsonFlag, RobotOptions
-from dynid.cli.pipeline import LogOptions
+from dynid.cli.options import JsonFlag, LogOptions, RobotOptions
+from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
-from dynid.review import Finding, Severity, examine
+from dynid.review.findings import Finding, Severity
 
-__all__ = ["doctor", "examined", "findings_json", "has_errors", "show_findings"]
+__all__ = ["doctor", "show_findings"]
 
 COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
@@ -51,53 +51,22 @@ def doctor(
     write_map
         File for a column map with the lines that repair the log, on top of those of --columns.
     """
-    log, options = log or LogOptions(), options or RobotOptions()
-    loaded = options.load(robot)
-    with progress("looking at the log"):
-        findings = examined(loaded, log_file, log, against)
+    with progress("looking at the log") as step:
+        asked = typed(log, options)
+        asked.pop("lowpass", None)  # the review has a low-pass of its own
+        result = dynid.examine(robot, log_file, against=against, progress=step, **asked)
     files: dict[str, str] = {}
-    if write_map is not None and any(finding.mapping for finding in findings):
-        write_whole(write_map, repaired_map(log.columns, findings, write_map))
+    if write_map is not None and any(finding.mapping for finding in result.findings):
+        write_whole(write_map, repaired_map(None if log is None else log.columns, result.findings, write_map))
         files["map"] = str(write_map)
     if json:
-        emit_json({"robot": loaded.name, "log": str(log_file), "findings": findings_json(findings), "files": files})
+        emit_json({**result.json(), "files": files})
     else:
         say("log", str(log_file))
-        show_findings(findings)
+        show_findings(result.findings)
         for path in files.values():
             say("wrote", f"{path}   (read it with --columns {path})")
-    return 1 if has_errors(findings) else 0
-
-
-def examined(robot: Robot, path: Path, log: LogOptions, against: Sequence[Path] = ()) -> tuple[Finding, ...]:
-    """The findings of a log file; of a long one, those of its first stretch.
-
-    Raises:
-        RecordingError: for a file that is no log of this robot.
-    """
-    others = [log.whole().raw(other, robot).good_rows() for other in against]
-    return examine(robot, log.raw(path, robot), against=others)
-
-
-def has_errors(findings: Sequence[Finding]) -> bool:
-    """Whether one of the findings makes a result wrong."""
-    return any(finding.severity is Severity.ERROR for finding in findings)
-
-
-def findings_json(findings: Sequence[Finding]) -> list[dict[str, object]]:
-    """Findings as scripts read them."""
-    return [
-        {
-            "code": finding.code,
-            "severity": finding.severity.value,
-            "joint": finding.joint,
-            "evidence": finding.evidence,
-            "cause": finding.cause,
-            "fix": finding.fix,
-            "mapping": finding.mapping,
-        }
-        for finding in findings
-    ]
+    return 1 if result.has_errors else 0
 
 
 def show_findings(findings: Sequence[Finding], *, stderr: bool = False) -> None:

@@ -1,5 +1,6 @@
 """The jobs people do: plain functions from robots, logs and models to frozen results that print as a person reads."""
 
+from dynid.workflow.examine import LogReview, examine
 from dynid.workflow.identification import Comparison, Identification, IdentifiedLink, Quantity
 from dynid.workflow.identify import LogsRefused, identify
 from dynid.workflow.prediction import Prediction, predict
@@ -14,6 +15,7 @@ MODULES = (
     "contract",
     "prediction",
     "fit_options",
+    "examine",
     "identify_job",
     "manifest",
     "identification",
@@ -27,10 +29,12 @@ __all__ = [
     "Comparison",
     "Identification",
     "IdentifiedLink",
+    "LogReview",
     "LogsRefused",
     "ModelValidation",
     "Prediction",
     "Quantity",
+    "examine",
     "identify",
     "predict",
     "validate",

@@ -1,0 +1,124 @@
+"""`examine`: what is wrong with a log, the number that shows it, the likely cause and the exact fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TypedDict
+
+from dynid.arrays import Array
+from dynid.dynamics.threads import one_blas_thread
+from dynid.errors import RecordingError
+from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.recording.column_map import ColumnMap
+from dynid.recording.log_settings import LogSettings
+from dynid.review.examination import examine as findings_of
+from dynid.review.findings import Finding, Severity
+from dynid.workflow.contract import FindingJson, findings_json
+from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_gains, as_locks, as_logs, as_map
+from dynid.workflow.fit_options import DEFAULT_FRICTION
+from dynid.workflow.logs import Log
+from dynid.workflow.progress import Progress, silent
+
+__all__ = ["LogReview", "examine"]
+
+
+class LogReviewJson(TypedDict):
+    """All that `doctor` tells."""
+
+    robot: str
+    log: str
+    findings: list[FindingJson]
+
+
+@dataclass(frozen=True)
+class LogReview:
+    """The result of `dynid.examine`: what was found in one log, the gravest first."""
+
+    robot: str
+    log: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a finding makes the result of an identification wrong."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def json(self) -> LogReviewJson:
+        """What scripts read of it."""
+        return {"robot": self.robot, "log": self.log, "findings": findings_json(self.findings)}
+
+    def document(self) -> Document:
+        """The findings from top to bottom."""
+        parts: list[Line | Grid] = [Line("log", self.log)]
+        if not self.findings:
+            return (*parts, Line("healthy", "nothing found that would harm an identification"))
+        for finding in self.findings:
+            parts.append(Line(finding.severity.value, f"{finding.code}{f'  {finding.joint}' if finding.joint else ''}"))
+            for label, text in (("evidence", finding.evidence), ("cause", finding.cause), ("fix", finding.fix)):
+                first, *rest = text.split("\n")
+                parts.append(Line(f"  {label}", first))
+                parts += [Line("", f"  {line}") for line in rest]
+        return tuple(parts)
+
+    def __str__(self) -> str:
+        return as_text(self.document())
+
+    def __repr__(self) -> str:
+        codes = ", ".join(f"{finding.severity.value} {finding.code}" for finding in self.findings)
+        return f"LogReview({self.log!r}: {codes or 'healthy'})"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.document())
+
+
+def examine(
+    robot: RobotLike,
+    log: LogLike,
+    *,
+    against: LogLike | Sequence[LogLike] = (),
+    friction: str = DEFAULT_FRICTION,
+    from_: float | None = None,
+    until: float | None = None,
+    columns: str | PathLike[str] | ColumnMap | None = None,
+    gains: str | Sequence[float] | Array | None = None,
+    lock: Iterable[str] | Mapping[str, float] = (),
+    gravity: tuple[float, float, float] | None = None,
+    mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    ignore_inertials: bool = False,
+    progress: Progress = silent,
+) -> LogReview:
+    """What is wrong with a log of a robot: what the command ``dynid doctor`` tells (SI); of a long log, its start.
+
+    Args:
+        robot: built-in name, robot file or `Robot`.
+        log: a log file, a `Recording`, or plain arrays by name.
+        against: other logs, whose samples this one should not hold: for validation, the training logs.
+        friction: friction of the model that torques are compared with.
+        from_: start of the part to look at, s.
+        until: end of the part to look at, s.
+        columns: mapping file or `ColumnMap`.
+        gains: drive gains in N·m/A, for logs of motor current.
+        lock: joints to freeze, names or JOINT=VALUE (rad or m).
+        gravity: in world axes, m/s²; None is the file's, or −z.
+        mount: roll, pitch, yaw of the base in the world, rad.
+        ignore_inertials: neither use nor check the inertias of the robot file.
+        progress: hears what is being done.
+
+    Raises:
+        RecordingError: for a file that is no log of this robot.
+    """
+    options = RobotOptions(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
+    arm = options.load(robot)
+    settings = LogSettings(columns=as_map(columns), gains=as_gains(gains))
+    sources = as_logs(log, "log")
+    if len(sources) != 1:
+        raise RecordingError(f"log: expected one log, got {len(sources)}")
+    progress("looking at the log")
+    asked = Log.of(sources[0], arm, settings, from_, until)
+    others = [Log.of(source, arm, settings).good_rows for source in as_logs(against, "against")]
+    with one_blas_thread():
+        found = findings_of(arm, asked.raw, against=others, friction=friction)
+    return LogReview(arm.name, asked.name if not isinstance(asked.source, Path) else str(asked.source), found)
