@@ -201,7 +201,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     progress("predicting")
     model = _model(job, estimate, fit, (*logs, *held_out), findings)
     train = predicted(model, fit.samples, raw=job.raw)
-    unseen = tuple(replace(log, settings=model.settings).condition() for log in held_out)
+    unseen = tuple(model.settings.condition(log.first_piece()) for log in held_out)
     validation = tuple(predicted(model, samples, raw=job.raw) for samples in unseen)
     progress("comparing with other fits")
     return Identification(
@@ -276,9 +276,8 @@ def _conditioned(
     for number, log in enumerate(logs):
         if len(logs) > 1:
             progress(f"reading: {log.name}", number / len(logs))
-        log = replace(log, settings=replace(log.settings, delay=delay))
         piece = log.first_piece()
-        plan = log.settings.plan(piece, min_velocity=slow or 0.0)
+        plan = replace(log.settings, delay=delay).plan(piece, min_velocity=slow or 0.0)
         if delay is None:
             found = estimated_delay(model, base, piece, plan)
             plan = plan.with_delay(found, f"torque lags by {1e3 * found:.2f} ms, where the full model fits best")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dynid.chain.robot import Robot
 from dynid.errors import RecordingError
-from dynid.recording.conditioning import Plan, Samples
+from dynid.recording.conditioning import Samples
 from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
 from dynid.recording.readers import read_raw, stream_recording
@@ -114,17 +114,9 @@ class Log:
         """What the conditioning is planned on: all of it, or the first piece of a long log (SI)."""
         return next(self.stream()) if self.is_long else self.recording
 
-    def condition(self, *, min_velocity: float = 0.0) -> Samples:
-        """Samples (N·m or N) of all of it, or of the first piece of a long log.
-
-        Rows of joints slower than `min_velocity` (rad/s or m/s) are masked.
-        """
-        piece = self.first_piece()
-        return self.plan(min_velocity=min_velocity).apply(piece)
-
-    def plan(self, *, min_velocity: float = 0.0) -> Plan:
-        """How it is conditioned; what its settings leave open is chosen from it (`min_velocity` in rad/s or m/s)."""
-        return self.settings.plan(self.first_piece(), min_velocity=min_velocity)
+    def condition(self) -> Samples:
+        """Samples (N·m or N) of all of it, or of the first piece of a long log."""
+        return self.settings.condition(self.first_piece())
 
     def stream(self, progress: Progress = silent) -> Iterator[Recording]:
         """The asked part in pieces, with torques (N·m or N); `progress` hears how far the reading is."""

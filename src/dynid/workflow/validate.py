@@ -186,7 +186,7 @@ def validate(
 
 
 def _name(model: ModelLike, number: int) -> str:
-    return f"model {number}" if isinstance(model, IdentifiedModel) else fspath(model)
+    return fspath(model) if isinstance(model, str | PathLike) else f"model {number}"
 
 
 def _was_fitted_to(model: IdentifiedModel, log: Log) -> bool:
