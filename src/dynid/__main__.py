@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -17,6 +18,9 @@ _REPEATS = hasattr(signal, "setitimer")  # not on Windows
 
 def run() -> int:
     """Run the command that was typed; the exit code, see `dynid.cli.main`."""
+    # Before anything loads BLAS: its threads would only get in the way of ours, of which DYNID_THREADS sets the number.
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = "1"
     signal.signal(signal.SIGINT, _interrupt)
     if _REPEATS:
         signal.signal(signal.SIGALRM, _interrupt)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
-# Our threads work on many small factorisations at once; threads inside BLAS would only get in their way, and the last
-# bits of a result would depend on how many there are. DYNID_THREADS sets the number of ours.
-for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"
+from cyclopts import App, CycloptsError
 
-from cyclopts import App, CycloptsError  # noqa: E402
-
-from dynid import __version__  # noqa: E402
-from dynid.errors import DynidError  # noqa: E402
+from dynid.errors import DynidError
+from dynid.version import VERSION
 
 __all__ = ["app", "main"]
 
@@ -22,8 +16,8 @@ EPILOGUE = "Start with: dynid demo    or: dynid info panda"
 
 app = App(
     name="dynid",
-    help="Identify the dynamics of robot arms: from a robot file and a log to parameters that are physically possible.",
-    version=__version__,
+    help="Identify the dynamics of robot arms: from a robot file and a log to physically consistent parameters.",
+    version=VERSION,
     help_epilogue=EPILOGUE,
     result_action="return_value",
     suppress_keyboard_interrupt=False,
