@@ -210,9 +210,9 @@ def test_threads_of_pyarrow_meet_no_open_file_of_python(tmp_path, rng, monkeypat
 GIVE_UP = """
 from pathlib import Path
 from dynid.recording import ColumnMap
-from dynid.recording.formats.text import text_table
+from dynid.recording.formats.text import open_text
 for _ in range(8):
-    table = text_table(Path("log.csv"), ColumnMap())
+    table = open_text(Path("log.csv"), ColumnMap())
     next(iter(table.blocks(table.names[:3], 500)))
 print("read")
 """

@@ -15,7 +15,7 @@ from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 from dynid.chain.formats.urdf import URDF_TENSOR
 from dynid.chain.formats.xml import Document, Element, SetAttribute, edited, parse_markup, read_markup
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.plausibility import LintFinding, Severity, examine
+from dynid.chain.plausibility import LintFinding, LintSeverity, implausibilities
 from dynid.chain.robot import BASE, Robot, transform
 from dynid.disk import write_whole
 from dynid.errors import RobotError
@@ -36,7 +36,7 @@ class LintReport:
     findings: tuple[LintFinding, ...]
     """Impossible ones first, then in the order of the links."""
 
-    def of(self, severity: Severity) -> tuple[LintFinding, ...]:
+    def of(self, severity: LintSeverity) -> tuple[LintFinding, ...]:
         """The findings of one severity (no unit)."""
         return tuple(finding for finding in self.findings if finding.severity == severity)
 
@@ -98,7 +98,7 @@ def repair(path: str | Path, out: str | Path) -> Repair:
     """
     document = read_markup(Path(path))
     tree = read_bodies(document)
-    impossible = {finding.link for finding in examine(tree) if finding.severity == "impossible"}
+    impossible = {finding.link for finding in implausibilities(tree) if finding.severity == "impossible"}
     edits: list[SetAttribute] = []
     links: list[RepairedLink] = []
     for body in tree.bodies:
@@ -120,7 +120,7 @@ def repair(path: str | Path, out: str | Path) -> Repair:
 
 
 def _report(tree: BodyTree) -> LintReport:
-    return LintReport(tree.source, sum(not body.virtual for body in tree.bodies), examine(tree))
+    return LintReport(tree.source, sum(not body.virtual for body in tree.bodies), implausibilities(tree))
 
 
 def _edits(document: Document, element: Element, before: Inertial, mass: float, tensor: Matrix3) -> list[SetAttribute]:

@@ -11,9 +11,9 @@ import numpy as np
 from dynid.arrays import Array, Float, Matrix3, Vector3, skew
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 
-__all__ = ["LintFinding", "Severity", "examine"]
+__all__ = ["LintFinding", "LintSeverity", "implausibilities"]
 
-Severity = Literal["impossible", "suspicious"]
+LintSeverity = Literal["impossible", "suspicious"]
 """``impossible``: no real body; ``suspicious``: possible but probably a mistake."""
 
 ROUNDING = 1e-9
@@ -47,7 +47,7 @@ class LintFinding:
     link: str
     """The link, or the robot's name for a finding about the whole."""
     code: str
-    severity: Severity
+    severity: LintSeverity
     evidence: str
     """With the number and its unit."""
     fix: str
@@ -73,11 +73,11 @@ class _Subject:
         """Largest radius of gyration about the centre of mass, m."""
         return float(np.sqrt(self.moments[2] / self.inertial.mass))
 
-    def finding(self, code: str, severity: Severity, evidence: str, fix: str) -> LintFinding:
+    def finding(self, code: str, severity: LintSeverity, evidence: str, fix: str) -> LintFinding:
         return LintFinding(self.body.name, code, severity, evidence, fix)
 
 
-def examine(tree: BodyTree) -> tuple[LintFinding, ...]:
+def implausibilities(tree: BodyTree) -> tuple[LintFinding, ...]:
     """Every finding about the bodies and joints of a robot, impossible ones first."""
     subjects = _subjects(tree)
     findings = [finding for subject in subjects for finding in _impossible(subject)]

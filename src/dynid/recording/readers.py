@@ -18,11 +18,11 @@ import numpy as np
 
 from dynid.errors import DynidError, RecordingError
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.columns import Block, Layout, Table, layout
-from dynid.recording.formats.arrays import hdf5_table, mat_table, npz_table
-from dynid.recording.formats.bags import bag_table
-from dynid.recording.formats.parquet import parquet_table
-from dynid.recording.formats.text import text_table
+from dynid.recording.columns import Layout, LogBlock, LogTable, layout
+from dynid.recording.formats.arrays import open_hdf5, open_mat, open_npz
+from dynid.recording.formats.bags import open_bag
+from dynid.recording.formats.parquet import open_parquet
+from dynid.recording.formats.text import open_text
 from dynid.recording.raw import RAW_SIGNALS, RawLog, increasing
 from dynid.recording.recording import Recording, time_error
 
@@ -74,19 +74,19 @@ class _Format:
 
     kind: str
     suffixes: tuple[str, ...]
-    table: Callable[[Path, ColumnMap], Table]
+    table: Callable[[Path, ColumnMap], LogTable]
     errors: Callable[[], tuple[type[Exception], ...]]
     """What the library that reads it raises for a damaged file."""
 
 
-TEXT = _Format("text file", (".csv", ".tsv", ".txt", ".gz"), text_table, _arrow_errors)
-BAG = _Format("ROS bag", (".bag", ".db3", ".mcap"), bag_table, _bag_errors)
+TEXT = _Format("text file", (".csv", ".tsv", ".txt", ".gz"), open_text, _arrow_errors)
+BAG = _Format("ROS bag", (".bag", ".db3", ".mcap"), open_bag, _bag_errors)
 FORMATS = (
     TEXT,
     _Format(
         "NPZ file",
         (".npz",),
-        npz_table,
+        open_npz,
         lambda: (
             zipfile.BadZipFile,
             zlib.error,
@@ -99,11 +99,11 @@ FORMATS = (
             struct.error,
         ),
     ),
-    _Format("Parquet file", (".parquet", ".pq"), parquet_table, _arrow_errors),
+    _Format("Parquet file", (".parquet", ".pq"), open_parquet, _arrow_errors),
     _Format(
-        "HDF5 file", (".h5", ".hdf5", ".hdf"), hdf5_table, lambda: (RuntimeError, LookupError, ValueError, TypeError)
+        "HDF5 file", (".h5", ".hdf5", ".hdf"), open_hdf5, lambda: (RuntimeError, LookupError, ValueError, TypeError)
     ),
-    _Format("MAT file", (".mat",), mat_table, _mat_errors),
+    _Format("MAT file", (".mat",), open_mat, _mat_errors),
     BAG,
 )
 """Every format that can be read; a new one is one line here."""
@@ -151,7 +151,7 @@ def read_raw(
     """
     chunk = CHUNK_SAMPLES if most_samples is None else min(CHUNK_SAMPLES, most_samples)
     plan, stream = _opened(Path(path), joint_names, columns or ColumnMap(), chunk)
-    held: list[Block] = []
+    held: list[LogBlock] = []
     n_samples, n_before, whole = 0, 0, True
     for block in stream:
         if most_samples is not None and n_samples >= most_samples:
@@ -224,27 +224,27 @@ def stream_recording(
 
 def _opened(
     path: Path, joint_names: Sequence[str], columns: ColumnMap, chunk_samples: int
-) -> tuple[Layout, Iterator[Block]]:
+) -> tuple[Layout, Iterator[LogBlock]]:
     """Where the signals of a log are, and its content in pieces."""
     file_format = _format(path)
     with _explained(path, file_format):
         table = file_format.table(path, columns)
     plan = layout(table, joint_names, columns)
 
-    def blocks() -> Iterator[Block]:
+    def blocks() -> Iterator[LogBlock]:
         with _explained(path, file_format):
             yield from table.blocks(plan.columns, chunk_samples)
 
     return plan, _cleaned(blocks(), plan, columns) if columns.drop_bad_rows or columns.exclude else blocks()
 
 
-def _cleaned(blocks: Iterator[Block], plan: Layout, columns: ColumnMap) -> Iterator[Block]:
+def _cleaned(blocks: Iterator[LogBlock], plan: Layout, columns: ColumnMap) -> Iterator[LogBlock]:
     """The blocks without the rows that the column map leaves out; their numbers are kept."""
     n_before, last = 0, -np.inf
     for block in blocks:
         numbers = n_before + np.arange(len(block.values))
         n_before += len(block.values)
-        t = plan.times(Block(block.values, numbers=numbers), 0)
+        t = plan.times(LogBlock(block.values, numbers=numbers), 0)
         kept = np.full(len(t), True)
         for start, stop in columns.exclude:
             kept &= ~((t >= start) & (t < stop))
@@ -254,15 +254,15 @@ def _cleaned(blocks: Iterator[Block], plan: Layout, columns: ColumnMap) -> Itera
             if len(places) and (t[places[0]] <= last or np.diff(t[places]).min(initial=np.inf) <= 0.0):
                 places = places[increasing(t[places], last)]
             last = float(t[places[-1]]) if len(places) else last
-        yield Block(block.values[places], block.n_skipped, numbers[places])
+        yield LogBlock(block.values[places], block.n_skipped, numbers[places])
 
 
-def _joined(blocks: Iterator[Block]) -> Block:
+def _joined(blocks: Iterator[LogBlock]) -> LogBlock:
     held = list(blocks)
     if not held:
-        return Block(np.empty((0, 0)))
+        return LogBlock(np.empty((0, 0)))
     numbers = [block.numbers for block in held if block.numbers is not None]
-    return Block(
+    return LogBlock(
         np.concatenate([block.values for block in held]),
         sum(block.n_skipped for block in held),
         np.concatenate(numbers) if numbers else None,

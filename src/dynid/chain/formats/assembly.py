@@ -21,13 +21,13 @@ from dynid.errors import RobotError
 __all__ = [
     "Carried",
     "InertialsPolicy",
-    "assembled",
     "carried_bodies",
     "frozen_joints",
     "read_bodies",
     "read_mjcf",
     "read_robot_file",
     "read_urdf",
+    "robot_of_bodies",
 ]
 
 InertialsPolicy = Literal["check", "ignore", "keep"]
@@ -58,21 +58,21 @@ def read_robot_file(
         RobotFileError: the file cannot be used; the message names file, line, element and remedy.
         UnknownJoint: a joint to lock that does not exist.
     """
-    return assembled(read_bodies(Path(path)), inertials, lock or {})
+    return robot_of_bodies(read_bodies(Path(path)), inertials, lock or {})
 
 
 def read_urdf(
     path: str | Path, *, inertials: InertialsPolicy = "check", lock: Mapping[str, float] | None = None
 ) -> Robot:
     """The robot of a URDF file (SI); arguments and errors as `read_robot_file`."""
-    return assembled(_bodies_of(read_markup(Path(path)), ("robot",)), inertials, lock or {})
+    return robot_of_bodies(_bodies_of(read_markup(Path(path)), ("robot",)), inertials, lock or {})
 
 
 def read_mjcf(
     path: str | Path, *, inertials: InertialsPolicy = "check", lock: Mapping[str, float] | None = None
 ) -> Robot:
     """The robot of an MJCF file (SI, gravity of its `<option>`); arguments and errors as `read_robot_file`."""
-    return assembled(_bodies_of(read_markup(Path(path)), ("mujoco",)), inertials, lock or {})
+    return robot_of_bodies(_bodies_of(read_markup(Path(path)), ("mujoco",)), inertials, lock or {})
 
 
 def read_bodies(source: Path | Document) -> BodyTree:
@@ -129,7 +129,7 @@ def carried_bodies(tree: BodyTree, lock: Mapping[str, float]) -> tuple[Carried, 
     return tuple(Carried(joint, tuple(bodies)) for joint, bodies in groups)
 
 
-def assembled(tree: BodyTree, inertials: InertialsPolicy, lock: Mapping[str, float]) -> Robot:
+def robot_of_bodies(tree: BodyTree, inertials: InertialsPolicy, lock: Mapping[str, float]) -> Robot:
     """The robot of a body tree (SI), fixed and locked links lumped; arguments and errors as `read_robot_file`."""
     frozen = frozen_joints(tree, lock)
     carried: dict[str, tuple[int, Transform]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dynid.errors import UnknownName
-from dynid.recording.datasets.conversion import Rows
+from dynid.recording.datasets.conversion import RowRange
 
 __all__ = ["DATA_SETS", "DataFile", "DataSet", "SourceFile", "data_set"]
 
@@ -56,7 +56,7 @@ class DataFile:
     """What it is made from; empty where it exists in mirrors only."""
     converter: str = ""
     """The form of the sources; empty for a plain copy."""
-    rows: Rows = None
+    rows: RowRange = None
 
     @property
     def verified(self) -> bool:

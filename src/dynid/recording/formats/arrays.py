@@ -14,7 +14,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import RecordingError
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.columns import Block, Table
+from dynid.recording.columns import LogBlock, LogTable
 from dynid.recording.formats.hdf5_storage import storage_fault
 from dynid.recording.formats.matlab import loadable_variables
 from dynid.recording.spelling import TIME_NAMES
@@ -22,7 +22,7 @@ from dynid.recording.spelling import TIME_NAMES
 if TYPE_CHECKING:
     import h5py
 
-__all__ = ["hdf5_table", "mat_table", "npz_table"]
+__all__ = ["open_hdf5", "open_mat", "open_npz"]
 
 MAX_COLUMNS = 256
 """Arrays with more columns are pictures or the like, not signals of joints."""
@@ -41,7 +41,7 @@ class _Member:
     """Reads it along an axis, this many samples at a time, as (n_samples, n_columns)."""
 
 
-def npz_table(path: Path, columns: ColumnMap) -> Table:
+def open_npz(path: Path, columns: ColumnMap) -> LogTable:
     """The table of NumPy's NPZ: one-dimensional arrays, or two-dimensional ones with one column per joint.
 
     Arrays are read piece by piece, compressed or not; pickled objects are never loaded.
@@ -115,7 +115,7 @@ def _sliced(array: Array, axis: int, size: int) -> Iterator[Array]:
     yield from (along[start : start + size] for start in range(0, len(along), size))
 
 
-def hdf5_table(path: Path, columns: ColumnMap) -> Table:
+def open_hdf5(path: Path, columns: ColumnMap) -> LogTable:
     """The table of an HDF5 file: datasets ``t``, ``q``, … or groups ``q`` of one dataset per joint.
 
     A group around everything is dropped from the names. Links and datasets kept in other files are never followed.
@@ -182,7 +182,7 @@ def _hdf5_member(path: Path, place: str, shape: tuple[int, ...]) -> _Member:
     return _Member(shape, pieces)
 
 
-def mat_table(path: Path, columns: ColumnMap) -> Table:
+def open_mat(path: Path, columns: ColumnMap) -> LogTable:
     """The table of a MATLAB file: variables ``t``, ``q``, … or one level of struct around them.
 
     Raises:
@@ -192,7 +192,7 @@ def mat_table(path: Path, columns: ColumnMap) -> Table:
     import scipy.io
 
     if h5py.is_hdf5(path):
-        return hdf5_table(path, columns)
+        return open_hdf5(path, columns)
     members: dict[str, _Member] = {}
     unfit: dict[str, str] = {}
     if scipy.io.matlab.matfile_version(path)[0] == 1:
@@ -230,7 +230,7 @@ def _array_table(
     columns: ColumnMap,
     *,
     samples_last: bool = False,
-) -> Table:
+) -> LogTable:
     """The table of arrays: a column each where they have one axis, several where they have two.
 
     Args:
@@ -258,7 +258,7 @@ def _array_table(
         names += labels
         places |= {label: (name, k) for k, label in enumerate(labels)}
 
-    def blocks(wanted: Sequence[str], size: int) -> Iterator[Block]:
+    def blocks(wanted: Sequence[str], size: int) -> Iterator[LogBlock]:
         used = dict.fromkeys(places[label][0] for label in wanted)  # in their order: the first at fault is named
         streams = {name: members[name].pieces(axes[name], size) for name in used}
         for start in range(0, n_samples, size):
@@ -267,9 +267,9 @@ def _array_table(
             for k, label in enumerate(wanted):
                 name, column = places[label]
                 values[k] = pieces[name][:, column]
-            yield Block(values.T)
+            yield LogBlock(values.T)
 
-    return Table(str(path), tuple(names), blocks, unfit)
+    return LogTable(str(path), tuple(names), blocks, unfit)
 
 
 def _without_common_prefix(members: Mapping[str, _Member]) -> dict[str, _Member]:

@@ -12,13 +12,13 @@ import numpy as np
 from dynid.arrays import Array, Float, Int
 from dynid.errors import RecordingError, UnknownName
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.columns import Block, Table
+from dynid.recording.columns import LogBlock, LogTable
 from dynid.recording.recording import WRENCH_AXES
 
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
 
-__all__ = ["bag_table"]
+__all__ = ["open_bag"]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
@@ -65,7 +65,7 @@ class _WrenchStamped(_Message, Protocol):
     wrench: _Wrench
 
 
-def bag_table(path: Path, columns: ColumnMap) -> Table:
+def open_bag(path: Path, columns: ColumnMap) -> LogTable:
     """The table of a bag: ``t`` in s since its first sample, ``q.NAME``, ``dq.NAME`` and ``tau.NAME``.
 
     Messages that lack a joint are skipped and counted. A WrenchStamped topic, where the map names one, is
@@ -87,11 +87,11 @@ def bag_table(path: Path, columns: ColumnMap) -> Table:
         if columns.wrench_topic is not None:
             wrench_topic = _topic(reader, path, WRENCH_STAMPED, columns.wrench_topic, "wrench_topic")
 
-    def blocks(names: Sequence[str], n_samples: int) -> Iterator[Block]:
+    def blocks(names: Sequence[str], n_samples: int) -> Iterator[LogBlock]:
         return _blocks(path, columns, topic, wrench_topic, names, n_samples)
 
     wrench = WRENCH_AXES if wrench_topic else ()
-    return Table(str(path), ("t", *sorted(offered), *wrench), blocks)
+    return LogTable(str(path), ("t", *sorted(offered), *wrench), blocks)
 
 
 def _opened(path: Path) -> AnyReader:
@@ -151,7 +151,7 @@ def _offered(content: object) -> Iterator[str]:
 
 def _blocks(
     path: Path, columns: ColumnMap, topic: str, wrench_topic: str | None, names: Sequence[str], n_samples: int
-) -> Iterator[Block]:
+) -> Iterator[LogBlock]:
     wrench_places = [names.index(axis) for axis in WRENCH_AXES if axis in names]
     start: int | None = None
     with _opened(path) as reader, _opened(path) as wrench_reader:
@@ -174,7 +174,7 @@ def _blocks(
                 start = int(stamps[0])
             if "t" in names:
                 values[:, names.index("t")] = (stamps - (start or 0)) * NANOSECOND
-            yield Block(values, len(chunk) - len(values))
+            yield LogBlock(values, len(chunk) - len(values))
 
 
 def _rows(messages: Iterator[tuple[int, object]], names: Sequence[str]) -> Iterator[tuple[int, list[float] | None]]:
