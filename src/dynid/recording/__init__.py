@@ -7,8 +7,9 @@ from dynid.recording.column_map import ColumnMap, read_column_map
 from dynid.recording.conditioning import Conditioning, Plan, Samples, Segment
 from dynid.recording.filters import LowPass
 from dynid.recording.formats.text import write_csv
+from dynid.recording.log_format import LogBlock, LogFormat, LogTable
 from dynid.recording.raw import RawLog
-from dynid.recording.readers import SUFFIXES, read_raw, read_recording, stream_recording
+from dynid.recording.readers import LOG_FORMATS, read_raw, read_recording, stream_recording
 from dynid.recording.recording import Intervals, Recording
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ MODULES = (
     "recording",
     "raw",
     "column_map",
+    "log_format",
     "spelling",
     "columns",
     "formats",
@@ -33,13 +35,16 @@ MODULES = (
 __all__ = [
     "CONVERTERS",
     "DATA_SETS",
-    "SUFFIXES",
+    "LOG_FORMATS",
     "ColumnMap",
     "Conditioning",
     "DataFile",
     "DataSet",
     "Fetched",
     "Intervals",
+    "LogBlock",
+    "LogFormat",
+    "LogTable",
     "LowPass",
     "Plan",
     "RawLog",

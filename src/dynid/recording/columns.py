@@ -5,48 +5,24 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dynid.arrays import Array, Float, Int
+from dynid.arrays import Array, Float
 from dynid.errors import RecordingError
 from dynid.recording.column_map import EVERY, ColumnMap, unit_factor
+from dynid.recording.log_format import LogBlock, LogTable
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
 from dynid.recording.spelling import STEMS, TIME_NAMES, bare, numbered_patterns, stamp_parts, unit_of
 
-__all__ = ["Layout", "LogBlock", "LogTable", "layout", "regrouped"]
+__all__ = ["Layout", "layout"]
 
 MAX_LISTED = 40
 """Columns of a file that an error lists."""
 MAX_UNFIT = 8
 """Other contents of a file that an error explains."""
-
-
-@dataclass(frozen=True, eq=False)
-class LogBlock:
-    """Consecutive samples of some columns of a log."""
-
-    values: Float[Array, "n_samples n_columns"]
-    """In the units of the log."""
-    n_skipped: int = 0
-    """Messages of a bag that were left out among them."""
-    numbers: Int[Array, " n_samples"] | None = None
-    """Where each sample stands in the log, counted from 0; None where they follow one another."""
-
-
-@dataclass(frozen=True, eq=False)
-class LogTable:
-    """A log as a table of numbers: the names of its columns, and how to read some of them piece by piece."""
-
-    source: str
-    names: tuple[str, ...]
-    """As the file has them, in its order."""
-    blocks: Callable[[Sequence[str], int], Iterator[LogBlock]]
-    """Reads the named columns, in blocks of this many samples (the last may be shorter)."""
-    unfit: Mapping[str, str] = field(default_factory=dict)
-    """What else the file holds under a name, and why it is no column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,23 +320,6 @@ class _Search:
             f"{self.table.source}: no column {', '.join(self.missing)}; {self.robot()}; the file has {listing}"
             f"{hint}{unfit}; rename them or give a column map (--columns map.toml){self.example()}"
         )
-
-
-def regrouped(pieces: Iterable[Float[Array, "_ n_columns"]], n_samples: int) -> Iterator[LogBlock]:
-    """Pieces of any length as blocks of `n_samples`; the last may be shorter."""
-    held: list[Float[Array, "_ n_columns"]] = []
-    count = 0
-    for piece in pieces:
-        held.append(piece)
-        count += len(piece)
-        if count >= n_samples:
-            joined = np.concatenate(held)
-            whole = count - count % n_samples
-            for start in range(0, whole, n_samples):
-                yield LogBlock(joined[start : start + n_samples])
-            held, count = [joined[whole:]], count - whole
-    if count:
-        yield LogBlock(np.concatenate(held))
 
 
 def _plural(word: str, items: Sequence[object]) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -12,13 +15,13 @@ import numpy as np
 from dynid.arrays import Array, Float, Int
 from dynid.errors import RecordingError, UnknownName
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.columns import LogBlock, LogTable
+from dynid.recording.log_format import LogBlock, LogFormat, LogTable
 from dynid.recording.recording import WRENCH_AXES
 
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
 
-__all__ = ["open_bag"]
+__all__ = ["BAG"]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
@@ -228,3 +231,27 @@ class _WrenchTrack:
         n_passed = max(int(np.searchsorted(known, asked[-1], side="right")) - 1, 0)
         del self._stamps[:n_passed], self._values[:n_passed]
         return found
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    from rosbags.highlevel import AnyReaderError
+    from rosbags.rosbag1 import ReaderError as ReaderError1
+    from rosbags.rosbag2 import ReaderError as ReaderError2
+    from rosbags.serde import SerdeError
+
+    found = [AnyReaderError, ReaderError1, ReaderError2, SerdeError, sqlite3.Error, struct.error, AssertionError]
+    with suppress(ModuleNotFoundError):  # rosbags reads SQLite by the one or the other, as its version is
+        import apsw
+
+        found.append(apsw.Error)
+    return *found, AttributeError, LookupError, ArithmeticError, TypeError, ValueError
+
+
+def _is_folder_of_bag(path: Path) -> bool:
+    return (path / "metadata.yaml").is_file()
+
+
+BAG = LogFormat(
+    kind="ROS bag", suffixes=(".bag", ".db3", ".mcap"), open=open_bag, errors=_errors, sniff=_is_folder_of_bag
+)
+"""ROS 1 and ROS 2 bags, the latter also as folders, and MCAP."""

@@ -18,11 +18,11 @@ from dynid.arrays import Array, Float
 from dynid.disk import whole_file
 from dynid.errors import RecordingError
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.columns import LogBlock, LogTable, regrouped
+from dynid.recording.log_format import LogBlock, LogFormat, LogTable, regrouped
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, Recording
 from dynid.recording.spelling import STEMS
 
-__all__ = ["open_text", "write_csv"]
+__all__ = ["TEXT", "write_csv"]
 
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 1 << 16
@@ -244,3 +244,13 @@ def _diagnosed(path: Path, dialect: _Dialect, names: Sequence[str], reason: str)
     if n_rows == 0:
         return RecordingError(f"{path}: a header but no rows; check that the log was written to its end")
     return RecordingError(f"{path}: cannot be read as a table of numbers: {reason}")
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    import pyarrow as pa
+
+    return pa.ArrowException, UnicodeDecodeError
+
+
+TEXT = LogFormat(kind="text file", suffixes=(".csv", ".tsv", ".txt", ".gz"), open=open_text, errors=_errors)
+"""Comma, semicolon, tab or space separated values."""
