@@ -259,9 +259,9 @@ DATA_SETS: dict[str, DataSet] = {
                 ),
                 DataFile(
                     name="facts.json",
-                    what="facts: drive gains, load, figures of the authors; mirrors only",
-                    sha256="f2ea33fef67b8131549b4b4d60eb6d3ae3670ee08cd81e8f1bd32beb92f5b83c",
-                    n_bytes=1148,
+                    what="facts: drive gains, load, figures of the authors, times of the contacts; mirrors only",
+                    sha256="bfe49101998f85e2501491a5d4d1d5bbbac7673d33309dab92a816a703aa6cfe",
+                    n_bytes=1712,
                 ),
             ),
             notes=_UR_NOTES,
