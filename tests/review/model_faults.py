@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.chain import Robot
-from dynid.chain.robot import rotation_about
+from dynid.chain.placement import rotation_about
 from dynid.dynamics import Motion, TorqueModel, friction_models
 from dynid.excitation.limits.motion_limits import MotionLimits
 from dynid.excitation.ready_made import point_to_point

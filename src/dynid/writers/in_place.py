@@ -141,7 +141,7 @@ def template_of(document: Document, robot: Robot, lock: Mapping[str, float]) -> 
                 "that the model was identified with"
             )
     held = {name: value for name, value in held.items() if name in moving}
-    return Template(document, tree, found, held, carried_bodies(tree, lock))
+    return Template(document, tree, found, held, carried_bodies(tree, held))
 
 
 def _same_place(mine: Joint, theirs: Joint) -> bool:

@@ -21,7 +21,8 @@ from dynid.chain.formats.mjcf_parts import (
 )
 from dynid.chain.formats.xml import Document, Element
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.robot import Limits, rotation_about, transform, unit
+from dynid.chain.placement import rotation_about, transform, unit
+from dynid.chain.robot import Limits
 
 __all__ = ["MUJOCO_GRAVITY", "read_mjcf_bodies"]
 

@@ -11,7 +11,7 @@ from dynid.arrays import Array, Float, Matrix3, Transform
 from dynid.chain.formats.bodies import Inertial
 from dynid.chain.formats.xml import Document, Element
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.robot import rotation_about, transform
+from dynid.chain.placement import rotation_about, transform
 
 __all__ = ["ACTUATORS", "Compiler", "GeomShape", "inherit_defaults", "read_compiler", "read_shape"]
 
