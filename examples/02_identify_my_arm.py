@@ -22,8 +22,8 @@ from dynid import (
     load_robot,
     plausible_parameters,
     read_recording,
-    simulate,
     smooth_motion,
+    synthesise,
     validate,
     write_csv,
 )
@@ -48,7 +48,7 @@ sensors = SensorModel(q_noise=Level(absolute=1e-5), dq_noise=Level(absolute=1e-3
 for name, seed in (("run.csv", 1), ("other.csv", 2)):
     rng = np.random.default_rng(seed)
     motion = smooth_motion(robot, rng, kind="fourier", duration=20.0, rate_hz=200.0)
-    write_csv(simulate(model, motion, rng, theta=truth, sensors=sensors).recording, Path(name))
+    write_csv(synthesise(model, motion, rng, theta=truth, sensors=sensors).recording, Path(name))
 
 # identify
 base = base_parameters(model)

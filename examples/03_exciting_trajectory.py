@@ -16,7 +16,7 @@ from dynid import (
     load_robot,
     random_fourier,
 )
-from dynid.excitation import write_csv
+from dynid.excitation import write_trajectory
 
 robot = load_robot("panda")
 model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))
@@ -38,5 +38,5 @@ for use in found.certificate.uses:
         print(f"  {use.label:8} {use.quantity:9} {use.reached:7.3f} of {use.limit:7.3f}")
 print("all limits kept:", found.certificate.holds)
 
-write_csv(Path("traj.csv"), found.trajectory, rate_hz=200.0)
+write_trajectory(Path("traj.csv"), found.trajectory, rate_hz=200.0)
 print("wrote traj.csv: play it on the robot, log q, dq and torque, then: dynid identify panda YOUR_LOG.csv")

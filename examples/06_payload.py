@@ -21,8 +21,8 @@ from dynid import (
     identify_payload,
     load_robot,
     plausible_parameters,
-    simulate,
     smooth_motion,
+    synthesise,
 )
 
 robot = load_robot("panda")
@@ -39,7 +39,7 @@ def run(theta: np.ndarray, seed: int) -> Recording:
     """A log of 15 s at 200 Hz."""
     rng = np.random.default_rng(seed)
     motion = smooth_motion(robot, rng, kind="fourier", duration=15.0, rate_hz=200.0)
-    return simulate(model, motion, rng, theta=theta, sensors=sensors).recording
+    return synthesise(model, motion, rng, theta=theta, sensors=sensors).recording
 
 
 before, after = run(empty, 1), run(carrying, 2)

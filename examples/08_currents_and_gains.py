@@ -22,8 +22,8 @@ from dynid import (
     identify_gains,
     load_robot,
     plausible_parameters,
-    simulate,
     smooth_motion,
+    synthesise,
 )
 from dynid.simulation import Level
 
@@ -41,7 +41,7 @@ def run(theta: np.ndarray, seed: int) -> Recording:
     """A log of currents, 20 s at 200 Hz."""
     rng = np.random.default_rng(seed)
     motion = smooth_motion(robot, rng, kind="fourier", duration=20.0, rate_hz=200.0)
-    return simulate(model, motion, rng, theta=theta, sensors=sensors).recording
+    return synthesise(model, motion, rng, theta=theta, sensors=sensors).recording
 
 
 without, with_load = run(empty, 1), run(loaded, 2)

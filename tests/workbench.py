@@ -14,7 +14,7 @@ from dynid.recording import write_csv
 from dynid.recording.recording import Recording
 from dynid.simulation.motions import MotionKind, smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
-from dynid.simulation.synthetic import plausible_parameters, simulate
+from dynid.simulation.synthetic import plausible_parameters, synthesise
 
 ARM = """<?xml version="1.0"?>
 <!-- An arm of three joints, as a student might have drawn it. -->
@@ -85,7 +85,7 @@ def _log(
     if friction is not None:
         theta[10 * robot.n_dof :] = friction
     motion = smooth_motion(robot, rng, kind=kind, duration=20.0, rate_hz=200.0)
-    return simulate(model, motion, rng, theta=theta, sensors=sensors).recording
+    return synthesise(model, motion, rng, theta=theta, sensors=sensors).recording
 
 
 def _write(path: Path, columns: dict[str, Array]) -> None:

@@ -120,7 +120,7 @@ _HOMES = {
         "SensorModel",
         "Synthetic",
         "plausible_parameters",
-        "simulate",
+        "synthesise",
         "smooth_motion",
     ),
     "dynid.regression": (

@@ -24,6 +24,7 @@ __all__ = [
     "UnknownJoint",
     "UnknownName",
     "UnknownRobot",
+    "WrongType",
 ]
 
 
@@ -95,6 +96,26 @@ class ExcitationError(DynidError, ValueError):
 
 class TrackingError(DynidError, ValueError):
     """A filter that cannot be set up, a stream that cannot be followed, a checkpoint that does not fit."""
+
+
+class WrongType(DynidError, TypeError, ValueError):
+    """An argument of a type that the function cannot take; the message says what was expected.
+
+    Attributes:
+        parameter: name of the argument.
+        expected: what it must be, in words.
+    """
+
+    def __init__(self, parameter: str, expected: str, given: object) -> None:
+        self.parameter = parameter
+        self.expected = expected
+        shown = "None" if given is None else f"{_short(given)} ({type(given).__name__})"
+        super().__init__(f"{parameter} must be {expected}; got {shown}")
+
+
+def _short(given: object) -> str:
+    text = repr(given).splitlines()[0] if repr(given) else ""
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 class UnknownName(DynidError, ValueError):

@@ -103,7 +103,7 @@ def test_each_mistake_is_found_with_its_number(code, tmp_path):
     assert found[0].link == ("arm" if code == "total-mass" else "link1")
     assert re.search(evidence, found[0].evidence), found[0].evidence
     assert found[0].fix
-    assert report.possible == (severity == "suspicious")
+    assert report.consistent == (severity == "suspicious")
 
 
 def test_shapes_give_the_extent_of_a_link_without_further_joints(tmp_path):
@@ -220,10 +220,10 @@ def test_repair_changes_only_the_numbers_of_the_impossible_link(mass, ixx, izz, 
     for name, value in (("MASS", mass), ("IXX", ixx), ("IZZ", izz)):
         before = before.replace(name.encode(), repr(value).encode())
     (folder / "arm.urdf").write_bytes(before)
-    bad = not lint(folder / "arm.urdf").possible
+    bad = not lint(folder / "arm.urdf").consistent
     result = repair(folder / "arm.urdf", folder / "out.urdf")
     after = (folder / "out.urdf").read_bytes()
-    assert lint(folder / "out.urdf").possible
+    assert lint(folder / "out.urdf").consistent
     assert [link.link for link in result.links] == (["bad"] if bad else [])
     # Outside the numbers of the bad link not one byte differs; inside, both files have as many numbers.
     start, end = before.index(b"<link name='bad'>"), before.index(b"</inertial></link>")

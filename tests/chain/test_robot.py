@@ -4,7 +4,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from dynid import InertialParameters, Joint, Limits, Link, Motion, Robot, TorqueModel, load_robot, random_motion
-from dynid.chain.robot import is_rigid, rotation_about, rotation_rpy, transform, unit
+from dynid.chain.placement import is_rigid, rotation_about, rotation_rpy, transform, unit
 from dynid.errors import RobotError, UnknownJoint, UnknownName, UnknownRobot
 from tests.robots import BATTERY, random_robot
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dynid import load_robot, plausible_parameters, read_recording, simulate, smooth_motion, write_csv
+from dynid import load_robot, plausible_parameters, read_recording, smooth_motion, synthesise, write_csv
 from dynid.cli import main
 from dynid.dynamics import TorqueModel, friction_models
 from dynid.errors import RecordingError
@@ -19,7 +19,7 @@ def folder(tmp_path, monkeypatch):
     model = TorqueModel(load_robot("planar2r"), friction_models("viscous+coulomb+offset"))
     rng = np.random.default_rng(0)
     motion = smooth_motion(model.robot, rng, kind="fourier", duration=10.0, rate_hz=100.0)
-    write_csv(simulate(model, motion, rng, theta=plausible_parameters(model)).recording, tmp_path / "run.csv")
+    write_csv(synthesise(model, motion, rng, theta=plausible_parameters(model)).recording, tmp_path / "run.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -18,7 +18,7 @@ from dynid.cli import COMMANDS, main
 from dynid.dynamics import friction_models
 from dynid.recording import write_csv
 from dynid.simulation.motions import smooth_motion
-from dynid.simulation.synthetic import plausible_parameters, simulate
+from dynid.simulation.synthetic import plausible_parameters, synthesise
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = re.compile(r"^\s*Example: (dynid .*)$", re.MULTILINE)
@@ -68,7 +68,7 @@ def written(folder: Path, robot: str, names: tuple[str, ...], *, load: float = 0
     for number, name in enumerate(names[:2]):
         rng = np.random.default_rng(number)
         motion = smooth_motion(model.robot, rng, kind="fourier", duration=12.0, rate_hz=200.0)
-        write_csv(simulate(model, motion, rng, theta=theta, source=name).recording, folder / name)
+        write_csv(synthesise(model, motion, rng, theta=theta, source=name).recording, folder / name)
     for name in names[2:]:
         shutil.copy(folder / names[1], folder / name)
 

@@ -5,7 +5,6 @@ import pytest
 
 from dynid import Column, Motion, RotorInertia, TorqueModel, friction_models, load_robot, random_motion
 from dynid.dynamics.joint_columns import chosen_columns
-from dynid.dynamics.model import IN_CACHE
 from dynid.errors import MotionError, ParameterError, UnknownName
 from tests.robots import BATTERY, as_mujoco
 from tests.unchecked import unchecked
@@ -175,17 +174,6 @@ def test_an_array_can_be_filled_in_place(rng):
         model.regressor(motion, np.zeros((30, 7, 3)))
 
 
-@pytest.mark.parametrize("joint_models", [(), ALL_TERMS], ids=["rigid", "with joint terms"])
-def test_a_large_regressor_written_past_the_cache_has_the_same_bytes(joint_models, rng, monkeypatch):
-    model = TorqueModel(load_robot("panda"), joint_models)
-    n_samples = 2 * IN_CACHE + 17  # whole pieces, then one that is not even whole blocks of lanes
-    motion = random_motion(model.robot, n_samples, rng)
-    expected = model.regressor(motion)
-    monkeypatch.setattr("dynid.dynamics.model.LARGE", 0)
-    out = np.full((n_samples, 7, model.n_params), np.nan)
-    np.testing.assert_array_equal(model.regressor(motion, out), expected)
-
-
 @pytest.mark.parametrize("largest", [4.0, 1e3, 1e6])
 def test_joints_may_have_turned_any_number_of_times(largest, rng):
     model = TorqueModel(load_robot("planar2r"))
@@ -226,7 +214,7 @@ def test_positions_stay_inside_the_limits(rng):
 @ROBOTS
 def test_chosen_columns_are_those_of_the_regressor(robot, rng):
     model = TorqueModel(robot, ALL_TERMS)
-    motion = random_motion(robot, IN_CACHE + 19, rng)
+    motion = random_motion(robot, 275, rng)
     Y = model.regressor(motion)
     chosen = [rng.permutation(model.n_params)[: 1 + int(rng.integers(model.n_params))] for _ in range(model.n_dof)]
     for j, columns in enumerate(chosen_columns(model, motion, chosen)):

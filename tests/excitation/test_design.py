@@ -13,12 +13,12 @@ from dynid.dynamics import Motion, RotorInertia, TorqueModel, base_parameters, f
 from dynid.errors import ExcitationError
 from dynid.excitation import (
     ConditionNumber,
+    DesignProgress,
     DOptimality,
     ExcitationStatus,
     FourierBasis,
     FourierSeries,
     MotionLimits,
-    Progress,
     SplineBasis,
     Workspace,
     WorkspaceLimit,
@@ -111,9 +111,9 @@ def test_the_time_budget_returns_the_best_so_far(panda):
 
 
 def test_ctrl_c_returns_the_best_so_far(panda):
-    seen: list[Progress] = []
+    seen: list[DesignProgress] = []
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: DesignProgress) -> None:
         if not seen:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         seen.append(progress)

@@ -18,9 +18,9 @@ from dynid.excitation import (
     read_coefficients,
     sinusoids,
     write_coefficients,
-    write_csv,
     write_poses,
     write_ros,
+    write_trajectory,
 )
 from dynid.writers import trajectory_report
 
@@ -45,7 +45,7 @@ def test_coefficients_read_back_exactly(trajectory, tmp_path):
 
 def test_csv_holds_time_positions_and_derivatives_at_the_rate(tmp_path):
     trajectory = TRAJECTORIES["fourier"]
-    write_csv(tmp_path / "t.csv", trajectory, rate_hz=250.0)
+    write_trajectory(tmp_path / "t.csv", trajectory, rate_hz=250.0)
     with (tmp_path / "t.csv").open() as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["t", "q1", "q2", "dq1", "dq2", "ddq1", "ddq2"]
@@ -121,7 +121,7 @@ def test_a_broken_coefficient_file_is_named_with_its_key(text, message, tmp_path
 def test_a_file_that_cannot_be_written_is_said_so(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError, match="folder"):
-        write_csv(tmp_path / "folder", TRAJECTORIES["fourier"])
+        write_trajectory(tmp_path / "folder", TRAJECTORIES["fourier"])
     with pytest.raises(ExcitationError, match="cannot carry"):
-        write_csv(tmp_path / "t.csv", TRAJECTORIES["fourier"], rate_hz=2.0)
+        write_trajectory(tmp_path / "t.csv", TRAJECTORIES["fourier"], rate_hz=2.0)
     assert not (tmp_path / "t.csv").exists()

@@ -436,8 +436,7 @@ def _trajectory_motion(path: Path) -> Any:
 
 
 def _trajectory_table(folder: Path) -> list[bytes]:
-    from dynid.excitation import FourierBasis, random_fourier
-    from dynid.excitation import write_csv as write_trajectory
+    from dynid.excitation import FourierBasis, random_fourier, write_trajectory
 
     path = folder / "t.csv"
     write_trajectory(path, random_fourier(PLANAR, basis=FourierBasis(2, 0.5)).trajectory, rate_hz=20.0)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dynid.errors import DataSetError, UnknownName
-from dynid.recording import DATA_SETS, DataFile, DataSet, SourceFile, convert, datasets, fetch_data, numbers_digest
+from dynid.recording import DATA_SETS, DataFile, DataSet, SourceFile, convert, fetch_data, numbers_digest
+from dynid.recording.datasets import fetch
 from dynid.recording.datasets.fetch import archive_members
 from dynid.recording.readers import read_recording
 
@@ -65,7 +66,7 @@ class Server:
 @pytest.fixture
 def server(monkeypatch):
     """Plain HTTP is let through here, and only here."""
-    monkeypatch.setattr(datasets, "SCHEMES", ("http",))
+    monkeypatch.setattr(fetch, "SCHEMES", ("http",))
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     running = Server()
@@ -174,7 +175,7 @@ def test_a_download_that_is_too_large_is_stopped(published, server, tmp_path):
 
 
 def test_only_https_is_fetched(published, monkeypatch, tmp_path):
-    monkeypatch.setattr(datasets, "SCHEMES", ("https",))
+    monkeypatch.setattr(fetch, "SCHEMES", ("https",))
     with pytest.raises(DataSetError, match="only HTTPS"):
         fetch_data("small", tmp_path / "out")
     assert leftovers(tmp_path) == []
@@ -250,7 +251,7 @@ def test_archives_with_links_bombs_and_rubbish_are_refused(monkeypatch):
         archive_members(zipped({"link": b"/etc/passwd"}, link="link"), "a.zip")
     with pytest.raises(DataSetError, match="is no zip archive"):
         archive_members(b"PK nonsense", "a.zip")
-    monkeypatch.setattr(datasets, "MAX_BYTES", 1000)
+    monkeypatch.setattr(fetch, "MAX_BYTES", 1000)
     with pytest.raises(DataSetError, match="unpacks to more than 1000 bytes"):
         archive_members(zipped({"zeros": b"0" * 2000}), "a.zip")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynid.chain import InertialParameters, consistency, load_robot
-from dynid.chain.robot import transform
+from dynid.chain.placement import transform
 from dynid.dynamics import LoadCoulomb, TorqueModel, base_parameters, friction_models
 from dynid.errors import ParameterError, RecordingError, RegressionError
 from dynid.recording import Recording

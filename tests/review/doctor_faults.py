@@ -16,7 +16,7 @@ from dynid.chain import Joint, Limits, Link, Robot
 from dynid.recording import RawLog, Recording
 from dynid.simulation.motions import MotionKind, smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
-from dynid.simulation.synthetic import plausible_parameters, simulate
+from dynid.simulation.synthetic import plausible_parameters, synthesise
 from tests.robots import random_link, random_placement
 
 Rng = np.random.Generator
@@ -91,7 +91,7 @@ def clean_case(seed: int, *, index: int | None = None, velocity: str | None = No
         velocity="measured" if source == "measured" else "differentiated" if source == "differentiated" else "none",
     )
     motion = smooth_motion(model.robot, rng, kind=kind, duration=duration, rate_hz=rate)
-    log = simulate(model, motion, rng, theta=theta, sensors=sensors).recording
+    log = synthesise(model, motion, rng, theta=theta, sensors=sensors).recording
     return Case(model.robot, log)
 
 

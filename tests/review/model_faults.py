@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.chain import Robot
-from dynid.chain.robot import rotation_about
+from dynid.chain.placement import rotation_about
 from dynid.dynamics import Motion, TorqueModel, friction_models
 from dynid.excitation.limits.motion_limits import MotionLimits
 from dynid.excitation.ready_made import point_to_point
@@ -21,7 +21,7 @@ from dynid.review import Finding
 from dynid.simulation.closed_loop import Controller
 from dynid.simulation.motions import MotionKind, smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
-from dynid.simulation.synthetic import Synthetic, plausible_parameters, simulate
+from dynid.simulation.synthetic import Synthetic, plausible_parameters, synthesise
 
 FRICTION_KINDS = (
     "viscous+coulomb+offset",
@@ -90,7 +90,7 @@ def varied_log(robot: Robot, rng: np.random.Generator) -> Synthetic:
     controller = Controller(natural_frequency=15.0) if closed else None
     source = f"{kind}, {'closed' if closed else 'open'} loop, {friction}, {rate:g} Hz, {'exact' if exact else 'noisy'}"
     theta = friction_parameters(model, rng)
-    return simulate(model, motion, rng, theta=theta, sensors=sensors, controller=controller, source=source)
+    return synthesise(model, motion, rng, theta=theta, sensors=sensors, controller=controller, source=source)
 
 
 def clean_log(robot: Robot, rng: np.random.Generator, *, longest: float = 60.0) -> Synthetic:
@@ -113,7 +113,7 @@ def clean_log(robot: Robot, rng: np.random.Generator, *, longest: float = 60.0) 
         jitter=0.05 / rate if rng.random() < 0.3 else 0.0,
     )
     controller = Controller(natural_frequency=15.0) if closed else None
-    return simulate(model, motion, rng, theta=friction_parameters(model, rng), sensors=sensors, controller=controller)
+    return synthesise(model, motion, rng, theta=friction_parameters(model, rng), sensors=sensors, controller=controller)
 
 
 @dataclass(frozen=True)

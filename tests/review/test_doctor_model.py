@@ -15,7 +15,7 @@ from dynid.review.findings import MAP
 from dynid.review.model import model_findings
 from dynid.simulation.motions import smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
-from dynid.simulation.synthetic import Synthetic, simulate
+from dynid.simulation.synthetic import Synthetic, synthesise
 from tests.review.doctor_faults import limited_arm
 from tests.review.model_faults import FAULTS, clean_log, varied_log
 from tests.robots import random_robot
@@ -29,7 +29,7 @@ def plain_log(name: str, seed: int = 0) -> Synthetic:
     robot = load_robot(name)
     rng = np.random.default_rng(seed)
     model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))
-    return simulate(model, smooth_motion(robot, rng, duration=15.0, rate_hz=200.0), rng, sensors=SENSORS)
+    return synthesise(model, smooth_motion(robot, rng, duration=15.0, rate_hz=200.0), rng, sensors=SENSORS)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_two_readings_that_the_log_does_not_tell_apart_are_both_named(rng):
     # One joint without gravity: turning its position round is the same as turning its torque round.
     robot = limited_arm(rng, 1, prismatic=0.0).with_gravity(np.zeros(3))
     model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))
-    log = simulate(model, smooth_motion(robot, rng, duration=15.0, rate_hz=200.0), rng, sensors=SENSORS).recording
+    log = synthesise(model, smooth_motion(robot, rng, duration=15.0, rate_hz=200.0), rng, sensors=SENSORS).recording
     (finding,) = model_findings(robot, replace(log, q=-log.q, dq=-log.dq))
     assert FAULTS["position flipped"].named_by(finding), finding
     assert FAULTS["torque flipped, one joint"].named_by(finding), finding
@@ -114,7 +114,7 @@ def test_two_readings_that_the_log_does_not_tell_apart_are_both_named(rng):
 
 def test_a_turned_joint_of_an_arm_with_many_joints_is_named(rng):
     robot = limited_arm(rng, 11)
-    log = simulate(TorqueModel(robot), smooth_motion(robot, rng, duration=20.0, rate_hz=100.0), rng).recording
+    log = synthesise(TorqueModel(robot), smooth_motion(robot, rng, duration=20.0, rate_hz=100.0), rng).recording
     assert log.tau is not None
     turned = replace(log, tau=log.tau * np.where(np.arange(11) == 5, -1.0, 1.0))
     assert [(f.code, f.joint) for f in examine(robot, turned)] == [("flipped-torque", robot.joint_names[5])]
@@ -166,7 +166,7 @@ def test_a_joint_that_stands_still_leaves_parameters_unexcited(logs):
     still[4] = 0.0
     held = type(motion)(motion.t, motion.q * still, motion.dq * still, motion.ddq * still)
     model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))
-    exact = simulate(model, held, rng, sensors=replace(SENSORS, tau_noise=Level(absolute=0.05)))
+    exact = synthesise(model, held, rng, sensors=replace(SENSORS, tau_noise=Level(absolute=0.05)))
     (finding,) = (f for f in model_findings(robot, exact.recording) if f.code == "unexcited")
     assert "fv5" in finding.evidence
     assert "joint5" in finding.evidence

@@ -12,7 +12,7 @@ from dynid.errors import ParameterError
 from dynid.recording import closed_loop
 from dynid.simulation.closed_loop import Controller, Stepping, _rub, released, tracked, wrong_links
 from dynid.simulation.motions import smooth_motion, uniform_times
-from dynid.simulation.synthetic import plausible_parameters, simulate
+from dynid.simulation.synthetic import plausible_parameters, synthesise
 from tests.robots import battery
 
 ROBOTS = ["panda", "wam7", "planar2r", "spatial2r"]
@@ -219,7 +219,7 @@ def test_a_loop_simulated_in_pieces_is_the_same_and_tells_its_progress(monkeypat
         monkeypatch.setattr(closed_loop, "PIECE", piece)
         theta = plausible_parameters(model)
         rng = np.random.default_rng(1)
-        runs.append(simulate(model, motion, rng, theta=theta, controller=Controller(), progress=told.append))
+        runs.append(synthesise(model, motion, rng, theta=theta, controller=Controller(), progress=told.append))
     np.testing.assert_array_equal(runs[0].tau, runs[1].tau)
     np.testing.assert_array_equal(runs[0].recording.q, runs[1].recording.q)
     assert told[0] == told[-1] == 1.0

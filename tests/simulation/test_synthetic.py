@@ -11,7 +11,7 @@ from dynid.recording.recording import Recording
 from dynid.simulation.closed_loop import Controller
 from dynid.simulation.motions import QuinticPath, motion_of, smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
-from dynid.simulation.synthetic import plausible_parameters, simulate, with_values
+from dynid.simulation.synthetic import plausible_parameters, synthesise, with_values
 from tests.robots import battery
 
 PANDA = load_robot("panda")
@@ -108,7 +108,7 @@ def test_impossible_smooth_motions_are_refused(options, message, rng):
 
 
 def test_an_open_loop_log_without_sensor_errors_is_the_exact_torque(commanded, rng):
-    log = simulate(MODEL, commanded, rng)
+    log = synthesise(MODEL, commanded, rng)
     np.testing.assert_allclose(log.recording.q, commanded.q, rtol=1e-15)
     assert log.recording.dq is not None
     assert log.recording.tau is not None
@@ -119,7 +119,7 @@ def test_an_open_loop_log_without_sensor_errors_is_the_exact_torque(commanded, r
 
 
 def test_a_closed_loop_log_tells_what_the_arm_did_not_what_was_asked(commanded, rng):
-    log = simulate(MODEL, commanded.part(0, 1500), rng, controller=Controller())
+    log = synthesise(MODEL, commanded.part(0, 1500), rng, controller=Controller())
     np.testing.assert_allclose(log.recording.q, log.motion.q)
     assert np.all(log.tracking_error > 1e-4)
     assert np.max(log.tracking_error) < 0.3
@@ -171,7 +171,7 @@ def test_noise_has_the_level_asked_for(commanded, rng):
         dq_noise=Level(relative=0.05),
         tau_noise=Level(absolute=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)),
     )
-    log = simulate(MODEL, commanded, rng, sensors=sensors)
+    log = synthesise(MODEL, commanded, rng, sensors=sensors)
     recording, rtol = log.recording, 0.05  # 5 sigma of a standard deviation from 5001 samples
     assert recording.dq is not None
     assert recording.tau is not None
@@ -183,7 +183,7 @@ def test_noise_has_the_level_asked_for(commanded, rng):
 
 
 def test_quantised_signals_are_whole_steps(commanded, rng):
-    log = simulate(MODEL, commanded, rng, sensors=SensorModel(encoder_counts=4096, tau_step=0.05))
+    log = synthesise(MODEL, commanded, rng, sensors=SensorModel(encoder_counts=4096, tau_step=0.05))
     assert log.recording.tau is not None
     for values, exact, step in (
         (log.recording.q, log.motion.q, 2.0 * np.pi / 4096),
@@ -197,7 +197,7 @@ def test_quantised_signals_are_whole_steps(commanded, rng):
 def test_a_delay_shifts_the_torque_and_nothing_else(commanded, controller):
     short = commanded.part(0, 1000)
     prompt, late = (
-        simulate(MODEL, short, np.random.default_rng(1), sensors=SensorModel(delay=delay), controller=controller)
+        synthesise(MODEL, short, np.random.default_rng(1), sensors=SensorModel(delay=delay), controller=controller)
         for delay in (0.0, 0.006)  # three samples
     )
     assert prompt.recording.tau is not None
@@ -208,7 +208,7 @@ def test_a_delay_shifts_the_torque_and_nothing_else(commanded, controller):
 
 
 def test_jittered_samples_are_taken_when_their_stamps_say(commanded, rng):
-    log = simulate(MODEL, commanded, rng, sensors=SensorModel(jitter=2e-4))
+    log = synthesise(MODEL, commanded, rng, sensors=SensorModel(jitter=2e-4))
     shift = log.recording.t - commanded.t
     assert np.std(shift) == pytest.approx(2e-4, rel=0.05)
     expected = QuinticPath.through(commanded).at(log.recording.t)
@@ -217,13 +217,13 @@ def test_jittered_samples_are_taken_when_their_stamps_say(commanded, rng):
 
 
 def test_noisy_stamps_are_wrong_about_when_samples_were_taken(commanded, rng):
-    log = simulate(MODEL, commanded, rng, sensors=SensorModel(stamp_noise=3e-4))
+    log = synthesise(MODEL, commanded, rng, sensors=SensorModel(stamp_noise=3e-4))
     assert np.std(log.recording.t - commanded.t) == pytest.approx(3e-4, rel=0.05)
     np.testing.assert_allclose(log.recording.q, commanded.q, rtol=1e-15)
 
 
 def test_lost_samples_leave_gaps(commanded, rng):
-    log = simulate(MODEL, commanded, rng, sensors=SensorModel(dropout=0.3))
+    log = synthesise(MODEL, commanded, rng, sensors=SensorModel(dropout=0.3))
     assert log.recording.n_samples == pytest.approx(0.7 * commanded.n_samples, rel=0.05)
     assert log.recording.jitter.longest > 2.5 / 500.0
     np.testing.assert_allclose(MODEL.torque(log.motion, log.theta), log.recording.tau, atol=1e-11)
@@ -231,11 +231,11 @@ def test_lost_samples_leave_gaps(commanded, rng):
 
 def test_offset_currents_and_missing_velocities(commanded, rng):
     gains = (10.0, 20.0, 30.0, 40.0, 50.0, 60.0, -70.0)
-    log = simulate(MODEL, commanded, rng, sensors=SensorModel(drive_gains=gains, tau_offset=2.0, velocity="none"))
+    log = synthesise(MODEL, commanded, rng, sensors=SensorModel(drive_gains=gains, tau_offset=2.0, velocity="none"))
     assert log.recording.signals == ("q", "current")
     assert log.recording.current is not None
     np.testing.assert_allclose(log.recording.current * gains, log.tau + 2.0, rtol=1e-12)
-    differences = simulate(MODEL, commanded, rng, sensors=SensorModel(velocity="differentiated")).recording
+    differences = synthesise(MODEL, commanded, rng, sensors=SensorModel(velocity="differentiated")).recording
     assert differences.dq is not None
     np.testing.assert_allclose(differences.dq[1:-1], commanded.dq[1:-1], atol=1e-3)
 
@@ -245,7 +245,7 @@ def test_the_same_seed_gives_the_same_log_and_another_seed_another(commanded):
 
     def log(seed: int) -> Recording:
         short = commanded.part(0, 200)
-        return simulate(MODEL, short, np.random.default_rng(seed), sensors=sensors, controller=Controller()).recording
+        return synthesise(MODEL, short, np.random.default_rng(seed), sensors=sensors, controller=Controller()).recording
 
     first, again, other = log(1), log(1), log(2)
     for signal in ("t", *first.signals):
@@ -278,7 +278,7 @@ def test_negative_noise_is_refused():
 
 def test_sensors_and_motions_of_another_robot_are_refused(commanded, rng):
     with pytest.raises(MotionError, match="the motion has 7 joints but planar2r has 2"):
-        simulate(TorqueModel(load_robot("planar2r")), commanded, rng)
+        synthesise(TorqueModel(load_robot("planar2r")), commanded, rng)
     for sensors, message in (
         (SensorModel(tau_noise=Level(absolute=(0.1, 0.2))), "2 values of noise for 7 joints"),
         (SensorModel(tau_offset=(0.1, 0.2)), "2 values of torque offset for 7 joints"),
@@ -286,8 +286,8 @@ def test_sensors_and_motions_of_another_robot_are_refused(commanded, rng):
         (SensorModel(jitter=1e-3), "more than 20% of the 0.002 s between samples"),
     ):
         with pytest.raises(RecordingError, match=message):
-            simulate(MODEL, commanded, rng, sensors=sensors)
+            synthesise(MODEL, commanded, rng, sensors=sensors)
     with pytest.raises(ParameterError, match="θ must have 91 entries"):
-        simulate(MODEL, commanded, rng, theta=np.zeros(3))
+        synthesise(MODEL, commanded, rng, theta=np.zeros(3))
     with pytest.raises(MotionError, match="at least two samples"):
-        simulate(MODEL, commanded.part(0, 1), rng)
+        synthesise(MODEL, commanded.part(0, 1), rng)

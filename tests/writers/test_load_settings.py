@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from dynid.chain.robot import rotation_rpy, transform
+from dynid.chain.placement import rotation_rpy, transform
 from dynid.errors import ExportError, ModelFileError
 from dynid.writers import Load, read_load, write_load_settings
 from dynid.writers.load_settings import FLANGE

@@ -3,10 +3,11 @@
 from dynid.chain.consistency import Box, Condition, Consistency, Ellipsoid, consistency, nearest_consistent
 from dynid.chain.inertia import INERTIAL_NAMES, INERTIAL_UNITS, InertialParameters
 from dynid.chain.library import BUILT_IN, load_robot
-from dynid.chain.lint import LintFinding, LintReport, lint, repair
+from dynid.chain.lint import LintReport, lint, repair
+from dynid.chain.plausibility import LintFinding
 from dynid.chain.robot import BASE, Joint, Limits, Link, Robot
 
-MODULES = ("inertia", "consistency", "robot", "denavit", "formats", "plausibility", "lint", "library")
+MODULES = ("inertia", "consistency", "placement", "robot", "denavit", "formats", "plausibility", "lint", "library")
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [

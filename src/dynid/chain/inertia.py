@@ -10,6 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Float, Matrix3, Transform, Vector3, freeze_arrays, skew
 from dynid.errors import ParameterError
+from dynid.prose import html_table, text_table
 
 __all__ = ["INERTIAL_NAMES", "INERTIAL_UNITS", "InertialParameters", "ParameterOrder"]
 
@@ -33,7 +34,7 @@ class InertialParameters:
     """Mass, first moment and inertia of one rigid link about the origin and axes of its frame.
 
     The torque is linear in these ten numbers, which is why they and not the centre of mass are stored.
-    They may be physically impossible: ask `dynid.chain.consistency`.
+    They need not be physically consistent: ask `dynid.chain.consistency`.
     """
 
     pi: Float[Array, " 10"]
@@ -46,6 +47,22 @@ class InertialParameters:
         if not np.all(np.isfinite(self.pi)):
             bad = [name for name, value in zip(INERTIAL_NAMES, self.pi, strict=True) if not np.isfinite(value)]
             raise ParameterError(f"inertial parameters must be finite, but {', '.join(bad)} is not")
+
+    def __repr__(self) -> str:
+        com = ", ".join(f"{value:.4g}" for value in self.com)
+        moments = ", ".join(f"{value:.4g}" for value in np.diag(self.inertia_com))
+        return f"InertialParameters({self.mass:.4g} kg, com [{com}] m, Ixx Iyy Izz [{moments}] kg·m² about it)"
+
+    def __str__(self) -> str:
+        return text_table(("", "", ""), self._rows, (1,))
+
+    def _repr_html_(self) -> str:
+        return html_table(("parameter", "value", "unit"), self._rows, (1,), "about the link frame origin")
+
+    @property
+    def _rows(self) -> list[tuple[str, str, str]]:
+        entries = zip(INERTIAL_NAMES, self.pi, INERTIAL_UNITS, strict=True)
+        return [(name, f"{value:.6g}", unit) for name, value, unit in entries]
 
     @property
     def mass(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from dynid.arrays import ArrayLike
 from dynid.chain.denavit import DenavitJoint, DenavitLink, DenavitTable, read_denavit
 from dynid.chain.formats.assembly import InertialsPolicy, read_robot_file
 from dynid.chain.robot import Robot
-from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownRobot
+from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownName, UnknownRobot, WrongType
 
 __all__ = ["BUILT_IN", "load_robot"]
 
@@ -203,12 +204,18 @@ def load_robot(
         lock: joints to freeze, with their positions in rad or m (fingers, say).
         gravity: in world axes, m/s²; what the robot file says (or standard gravity along −z) when None.
         mounting: roll, pitch, yaw of the base in the world, rad.
-        inertials: ``check`` refuses impossible nominal inertias, ``ignore`` drops them all, ``keep`` keeps them.
+        inertials: ``check`` refuses nominal inertias that no body has, ``ignore`` drops them all, ``keep`` keeps them.
 
     Raises:
         UnknownRobot: neither built in nor a file.
         RobotFileError: the file cannot be read; the message names file and element.
     """
+    if not isinstance(name_or_path, str | Path):
+        raise WrongType("name_or_path", f"the path of a robot file, or one of {', '.join(BUILT_IN)}", name_or_path)
+    if lock is not None and not isinstance(lock, Mapping):
+        raise WrongType("lock", "a mapping from joint names to positions, as {'finger': 0.0}", lock)
+    if inertials not in get_args(InertialsPolicy):
+        raise UnknownName(str(inertials), known=get_args(InertialsPolicy), kind="policy for inertials")
     frozen = dict(lock or {})
     robot = _unlocked(str(name_or_path), frozen, inertials)
     if inertials == "ignore":
@@ -248,5 +255,5 @@ def _check_nominal(robot: Robot, path: Path) -> None:
         if smallest <= 0.0:
             raise RobotFileError(
                 f"{path}: joint {joint.name!r}, inertia: a principal moment about the centre of mass is "
-                f"{smallest:.4g} kg·m², which no body has; correct it, or load without it by --ignore-inertials"
+                f"{smallest:.4g} kg·m², which no body has; correct it, or load without inertias (inertials='ignore')"
             )

@@ -1,9 +1,10 @@
-"""Physically impossible or suspicious inertias, and the smallest repair that leaves the rest of the file alone."""
+"""Physically inconsistent or suspicious inertias, and the smallest repair that leaves the rest of the file alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
@@ -15,12 +16,14 @@ from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 from dynid.chain.formats.urdf import URDF_TENSOR
 from dynid.chain.formats.xml import Document, Element, SetAttribute, edited, parse_markup, read_markup
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.plausibility import LintFinding, Severity, examine
-from dynid.chain.robot import BASE, Robot, transform
+from dynid.chain.placement import transform
+from dynid.chain.plausibility import LintFinding, LintSeverity, implausibilities
+from dynid.chain.robot import BASE, Robot
 from dynid.disk import write_whole
 from dynid.errors import RobotError
+from dynid.prose import counted, html_table
 
-__all__ = ["LintFinding", "LintReport", "Repair", "RepairedLink", "lint", "repair"]
+__all__ = ["LintReport", "Repair", "RepairedLink", "lint", "repair"]
 
 CHANGED = 1e-12
 """Relative to the largest entry of the tensor: entries that differ by less keep their bytes in the file."""
@@ -36,14 +39,25 @@ class LintReport:
     findings: tuple[LintFinding, ...]
     """Impossible ones first, then in the order of the links."""
 
-    def of(self, severity: Severity) -> tuple[LintFinding, ...]:
+    def of(self, severity: LintSeverity) -> tuple[LintFinding, ...]:
         """The findings of one severity (no unit)."""
         return tuple(finding for finding in self.findings if finding.severity == severity)
 
     @property
-    def possible(self) -> bool:
-        """Whether a robot with these inertias can exist."""
+    def consistent(self) -> bool:
+        """Whether every inertia is physically consistent."""
         return not self.of("impossible")
+
+    def __repr__(self) -> str:
+        counts = [f"{len(self.of(severity))} {severity}" for severity in get_args(LintSeverity) if self.of(severity)]
+        return f"LintReport({self.source}: {counted(self.n_links, 'link')}, {', '.join(counts) or 'no findings'})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *(str(finding) for finding in self.findings)])
+
+    def _repr_html_(self) -> str:
+        rows = [(f.link, f.severity, f.code, f.evidence, f.fix) for f in self.findings]
+        return html_table(("link", "severity", "finding", "evidence", "fix"), rows, caption=repr(self))
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,7 @@ class Repair:
     """The file written."""
     links: tuple[RepairedLink, ...]
     report: LintReport
-    """Of the repaired file; nothing impossible is left."""
+    """Of the repaired file; every inertia in it is physically consistent."""
 
 
 def lint(robot: Robot | str | Path) -> LintReport:
@@ -87,18 +101,18 @@ def lint(robot: Robot | str | Path) -> LintReport:
 
 
 def repair(path: str | Path, out: str | Path) -> Repair:
-    """Write a copy of a URDF or MJCF file whose impossible inertias are replaced by the nearest possible ones.
+    """Write a copy of a URDF or MJCF file with inconsistent inertias replaced by the nearest consistent ones.
 
     Only the numbers of those inertias change (kg, kg·m², in the axes the file uses); every other byte stays. `out` is
     written whole or not at all, and may be `path` itself.
 
     Raises:
         RobotFileError: the file cannot be read or `out` cannot be written.
-        RobotError: something impossible would remain, so nothing was written.
+        RobotError: an inconsistent inertia would remain, so nothing was written.
     """
     document = read_markup(Path(path))
     tree = read_bodies(document)
-    impossible = {finding.link for finding in examine(tree) if finding.severity == "impossible"}
+    impossible = {finding.link for finding in implausibilities(tree) if finding.severity == "impossible"}
     edits: list[SetAttribute] = []
     links: list[RepairedLink] = []
     for body in tree.bodies:
@@ -112,7 +126,7 @@ def repair(path: str | Path, out: str | Path) -> Repair:
         links.append(RepairedLink(body.name, (before.mass, after.mass), (moments[0], moments[1])))
     data = edited(document, edits)
     report = _report(read_bodies(parse_markup(data, str(out))))
-    if not report.possible:
+    if not report.consistent:
         left = "; ".join(f"{finding.link}: {finding.evidence}" for finding in report.of("impossible"))
         raise RobotError(f"{path}: cannot be repaired, nothing written: {left}")
     write_whole(Path(out), data)
@@ -120,7 +134,7 @@ def repair(path: str | Path, out: str | Path) -> Repair:
 
 
 def _report(tree: BodyTree) -> LintReport:
-    return LintReport(tree.source, sum(not body.virtual for body in tree.bodies), examine(tree))
+    return LintReport(tree.source, sum(not body.virtual for body in tree.bodies), implausibilities(tree))
 
 
 def _edits(document: Document, element: Element, before: Inertial, mass: float, tensor: Matrix3) -> list[SetAttribute]:
@@ -129,8 +143,8 @@ def _edits(document: Document, element: Element, before: Inertial, mass: float, 
     edits = []
     if document.root.tag == "robot":
         weight, inertia = element.find("mass"), element.find("inertia")
-        assert weight is not None, "the reader demands it"
-        assert inertia is not None, "the reader demands it"
+        assert weight is not None, "the reader requires it"
+        assert inertia is not None, "the reader requires it"
         if mass != before.mass:
             edits.append(SetAttribute(weight, "value", repr(mass)))
         for name in URDF_TENSOR:

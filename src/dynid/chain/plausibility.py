@@ -1,4 +1,4 @@
-"""What is impossible or merely odd about the inertias and limits of a robot, body by body, with numbers."""
+"""Inertias that no body has, and odd ones, body by body; limits that no motion keeps; each with its numbers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from dynid.arrays import Array, Float, Matrix3, Vector3, skew
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 
-__all__ = ["LintFinding", "Severity", "examine"]
+__all__ = ["LintFinding", "LintSeverity", "implausibilities"]
 
-Severity = Literal["impossible", "suspicious"]
-"""``impossible``: no real body; ``suspicious``: possible but probably a mistake."""
+LintSeverity = Literal["impossible", "suspicious"]
+"""``impossible``: not physically consistent; ``suspicious``: consistent but probably a mistake."""
 
 ROUNDING = 1e-9
 """Relative to the largest principal moment: a triangle inequality missed by less is only rounding in the file."""
@@ -47,10 +47,13 @@ class LintFinding:
     link: str
     """The link, or the robot's name for a finding about the whole."""
     code: str
-    severity: Severity
+    severity: LintSeverity
     evidence: str
     """With the number and its unit."""
     fix: str
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.link} {self.code}: {self.evidence}; {self.fix}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +76,11 @@ class _Subject:
         """Largest radius of gyration about the centre of mass, m."""
         return float(np.sqrt(self.moments[2] / self.inertial.mass))
 
-    def finding(self, code: str, severity: Severity, evidence: str, fix: str) -> LintFinding:
+    def finding(self, code: str, severity: LintSeverity, evidence: str, fix: str) -> LintFinding:
         return LintFinding(self.body.name, code, severity, evidence, fix)
 
 
-def examine(tree: BodyTree) -> tuple[LintFinding, ...]:
+def implausibilities(tree: BodyTree) -> tuple[LintFinding, ...]:
     """Every finding about the bodies and joints of a robot, impossible ones first."""
     subjects = _subjects(tree)
     findings = [finding for subject in subjects for finding in _impossible(subject)]
@@ -108,7 +111,7 @@ def _subjects(tree: BodyTree) -> list[_Subject]:
     longest = max(spans.values(), default=0.0)
     subjects = []
     for body in tree.bodies:
-        # Inertia computed from shapes is possible by construction and as plausible as the shapes.
+        # Inertia computed from shapes is consistent by construction and as plausible as the shapes.
         computed = tree.document is not None and body.inertial is not None and body.inertial.element is None
         if body.inertial is None or body.virtual or computed:
             continue
@@ -145,8 +148,7 @@ def _impossible(subject: _Subject) -> Iterator[LintFinding]:
             "mass-not-positive",
             "impossible",
             f"mass is {mass:g} kg",
-            "weigh the link or take its mass from CAD: a file that says this does not know it, and --repair can only "
-            "write a token gram",
+            "weigh the link or take its mass from CAD: the file does not know it, so a repair writes a token gram",
         )
     if moments[0] <= 0.0:
         axis = np.array2string(subject.axes[:, 0], precision=2, suppress_small=True)
@@ -156,7 +158,7 @@ def _impossible(subject: _Subject) -> Iterator[LintFinding]:
             f"smallest principal moment is {moments[0]:.4g} kg·m², about the axis {axis} of the inertial frame"
             if not bare
             else f"all moments of inertia are 0 kg·m² with a mass of {mass:g} kg",
-            "raise it to a small positive number (--repair does), or take the tensor from CAD",
+            "raise it to a small positive number, as a repair does, or take the tensor from CAD",
         )
         return
     margin = moments[0] + moments[1] - moments[2]
@@ -167,7 +169,7 @@ def _impossible(subject: _Subject) -> Iterator[LintFinding]:
             "impossible",
             f"the largest principal moment {moments[2]:.4g} kg·m² (about the axis {axis} of the inertial frame) "
             f"exceeds the sum of the other two, {moments[0]:.4g} + {moments[1]:.4g}, by {-margin:.3g} kg·m²",
-            "no mass distribution has such moments: --repair writes the nearest possible ones",
+            "no mass distribution has such moments: a repair writes the nearest physically consistent ones",
         )
 
 
@@ -212,9 +214,9 @@ def _odd_centre(subject: _Subject) -> Iterator[LintFinding]:
     S = skew(com)
     about_origin = mass * S.T @ S
     reduced = np.linalg.eigvalsh(R @ subject.inertial.tensor @ R.T - about_origin)
-    possible = reduced[0] + reduced[1] > reduced[2]  # and so all are positive
+    consistent = reduced[0] + reduced[1] > reduced[2]  # and so all are positive
     wide = subject.extent is None or subject.gyration > ORIGIN_GYRATION * subject.extent
-    if possible and wide and mass * distance**2 > ORIGIN_SHARE * subject.moments[2]:
+    if consistent and wide and mass * distance**2 > ORIGIN_SHARE * subject.moments[2]:
         yield subject.finding(
             "inertia-about-origin",
             "suspicious",
@@ -235,7 +237,7 @@ def _odd_shape(subject: _Subject) -> Iterator[LintFinding]:
             "suspicious",
             f"the two smaller principal moments exceed the largest by only {margin:.1e} of it "
             f"({moments[2]:.4g} kg·m²): all mass in one plane",
-            "give the link its thickness, or solvers that need strictly possible inertias will refuse it",
+            "give the link its thickness, or solvers that need a strictly consistent inertia will refuse it",
         )
 
 
@@ -256,7 +258,7 @@ def _placeholders(subjects: list[_Subject]) -> Iterator[LintFinding]:
                     "placeholder-inertia",
                     "suspicious",
                     f"the inertia is {value:g} kg·m² about every axis{others}",
-                    "a placeholder: take the tensor from CAD, or load with --ignore-inertials",
+                    "a placeholder: take the tensor from CAD, or load without inertias (inertials='ignore')",
                 )
             elif differ:
                 yield subject.finding(

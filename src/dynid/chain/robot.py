@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from dynid.arrays import Array, ArrayLike, Float, Int, Matrix3, Transform, Vector3, freeze_arrays, readonly, skew
+from dynid.arrays import Array, ArrayLike, Float, Int, Transform, Vector3, freeze_arrays, readonly
 from dynid.chain.inertia import InertialParameters
-from dynid.errors import RobotError, UnknownJoint, UnknownName
+from dynid.chain.placement import MAX_LENGTH, is_rigid, rotation_about, rotation_rpy, transform, unit
+from dynid.errors import RobotError, UnknownJoint, UnknownName, WrongType
+from dynid.prose import counted, html_table, text_table
 
 if TYPE_CHECKING:
     import pinocchio as pin
 
-__all__ = ["BASE", "STANDARD_GRAVITY", "Joint", "JointType", "Limits", "Link", "Robot", "rotation_rpy", "transform"]
+__all__ = ["BASE", "STANDARD_GRAVITY", "Joint", "JointType", "Limits", "Link", "Robot"]
 
 JointType = Literal["revolute", "prismatic"]
 
@@ -24,8 +26,6 @@ BASE = -1
 """The parent index of a joint that is mounted on the fixed base."""
 STANDARD_GRAVITY = 9.80665
 """m/s²"""
-MAX_LENGTH = 1e6
-"""m; a placement beyond it is a mistake in the file, and would leave no digits to the torque."""
 MAX_INERTIA = 1e18
 """kg, kg·m or kg·m²: 10⁶ kg at `MAX_LENGTH`; beyond it squares and products lose their digits and overflow."""
 MAX_GRAVITY = 1e6
@@ -38,40 +38,8 @@ MAX_TRANSMISSION_CONDITION = 1e6
 """Condition number, rows scaled to unit length, above which a transmission matrix counts as singular."""
 
 
-def transform(rotation: ArrayLike | None = None, translation: ArrayLike = (0.0, 0.0, 0.0)) -> Transform:
-    """The homogeneous transform of a 3×3 rotation (identity when None) and a translation in m."""
-    T = np.eye(4)
-    if rotation is not None:
-        T[:3, :3] = rotation
-    T[:3, 3] = translation
-    return T
-
-
-def unit(vector: Vector3) -> Vector3:
-    """The direction of a vector that is finite and not zero, however large or small it is (dimensionless)."""
-    scaled = vector / np.max(np.abs(vector))
-    return scaled / np.linalg.norm(scaled)
-
-
-def is_rigid(T: Transform) -> bool:
-    """Whether a matrix is a rotation and a finite displacement (m)."""
-    if T.shape != (4, 4) or not np.all(np.isfinite(T)) or np.max(np.abs(T[:3, 3])) > MAX_LENGTH:
-        return False
-    R = T[:3, :3]
-    turned = np.max(np.abs(R)) < 2.0 and np.allclose(R @ R.T, np.eye(3), rtol=0.0, atol=1e-6)
-    return bool(turned and np.linalg.det(R) > 0.0 and np.array_equal(T[3], [0.0, 0.0, 0.0, 1.0]))
-
-
-def rotation_about(axis: Vector3, angle: float) -> Matrix3:
-    """The rotation by `angle` (rad) about a unit `axis` (Rodrigues)."""
-    S = skew(axis)
-    return np.eye(3) + np.sin(angle) * S + (1.0 - np.cos(angle)) * S @ S
-
-
-def rotation_rpy(roll: float, pitch: float, yaw: float) -> Matrix3:
-    """The rotation of URDF's fixed-axis roll, pitch, yaw in rad: about x, then y, then z."""
-    x, y, z = np.eye(3)
-    return rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll)
+_RATES = ("velocity", "effort", "acceleration", "jerk")
+"""Limits that hold to both sides of zero."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +59,20 @@ class Limits:
     jerk: float = np.inf
     """Largest jerk, rad/s³ or m/s³."""
 
+    def __repr__(self) -> str:
+        known = {
+            "range": f"[{self.lower:.4g}, {self.upper:.4g}]" if np.isfinite([self.lower, self.upper]).any() else "",
+            **{name: f"{getattr(self, name):.4g}" for name in _RATES if np.isfinite(getattr(self, name))},
+        }
+        return f"Limits({', '.join(f'{name} {value}' for name, value in known.items() if value) or 'none'})"
+
     def check(self, joint: str) -> None:
         """Refuse limits that no motion can keep.
 
         Raises:
             RobotError: naming `joint`.
         """
-        values = (self.lower, self.upper, self.velocity, self.effort, self.acceleration, self.jerk)
+        values = (self.lower, self.upper, *(getattr(self, name) for name in _RATES))
         if any(np.isnan(value) for value in values):
             raise RobotError(f"joint {joint!r}: a limit is not a number; leave it out where it is unknown")
         if self.lower > self.upper:
@@ -117,6 +92,11 @@ class Link:
     """What the robot file (CAD, a paper) says; None where it says nothing."""
     includes: tuple[str, ...] = ()
     """Names of the links that fixed or locked joints weld to this one; their inertia is part of `nominal`."""
+
+    def __repr__(self) -> str:
+        mass = "no nominal inertia" if self.nominal is None else f"{self.nominal.mass:.4g} kg nominal"
+        welded = f", with {', '.join(self.includes)}" if self.includes else ""
+        return f"Link({self.name!r}: {mass}{welded})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +142,9 @@ class Joint:
         if not 0.0 <= self.rotor_inertia < np.inf:
             raise RobotError(f"joint {self.name!r}: rotor inertia {self.rotor_inertia:g} is not a positive number")
 
+    def __repr__(self) -> str:
+        return f"Joint({self.name!r}: {self.type}, {self.limits!r}, carries {self.link.name!r})"
+
     def T_parent_link(self, position: float) -> Transform:
         """The link frame in the parent link frame at `position` (rad or m)."""
         if self.type == "revolute":
@@ -188,6 +171,8 @@ class Robot:
     """
 
     def __post_init__(self) -> None:
+        if not isinstance(self.joints, tuple) or not all(isinstance(joint, Joint) for joint in self.joints):
+            raise WrongType("joints", "a tuple of Joint, parents before children", self.joints)
         freeze_arrays(self)
         if not self.joints:
             raise RobotError(f"{self.source}: the robot has no movable joint, so there is no torque to explain")
@@ -207,6 +192,17 @@ class Robot:
                     f"{self.joints[joint.parent].name!r} but comes after a joint of another branch"
                 )
         self._check_names()
+
+    def __repr__(self) -> str:
+        known = [joint.link.nominal.mass for joint in self.joints if joint.link.nominal is not None]
+        mass = f"{sum(known):.3g} kg nominal" if self.has_nominal else "nominal inertias incomplete"
+        return f"Robot({self.name!r}: {counted(self.n_dof, 'joint')}, {mass if known else 'no nominal inertias'})"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{text_table(_JOINT_HEADERS, [_joint_row(joint) for joint in self.joints], (2, 3, 4, 6))}"
+
+    def _repr_html_(self) -> str:
+        return html_table(_JOINT_HEADERS, [_joint_row(joint) for joint in self.joints], (2, 3, 4, 6), repr(self))
 
     def _check_names(self) -> None:
         for kind, names in (("joint", self.joint_names), ("link", self.link_names), ("robot", (self.name or "robot",))):
@@ -348,11 +344,29 @@ class Robot:
             index = model.addJoint(parent, kind(joint.axis.copy()), pin.SE3(T_base @ joint.T_parent_joint), joint.name)
             nominal = joint.link.nominal or InertialParameters.zero()
             in_joint = nominal.moved(joint.T_joint_link)
-            body = pin.Inertia.Zero()  # part by part, because the constructor refuses what is not possible
+            body = pin.Inertia.Zero()  # part by part, because the constructor refuses what is not physically consistent
             body.mass, body.lever, body.inertia = in_joint.mass, in_joint.com, in_joint.inertia_com
             model.appendBodyToJoint(index, body, pin.SE3.Identity())
             model.addBodyFrame(joint.link.name, index, pin.SE3(joint.T_joint_link.copy()), 0)
         return model
+
+
+_JOINT_HEADERS = ("joint", "type", "range", "velocity", "effort", "link", "mass")
+
+
+def _joint_row(joint: Joint) -> tuple[str, ...]:
+    """A line of the table of a robot: limits in rad or m and per s, effort in N·m or N, nominal mass in kg."""
+    limits, (q, tau) = joint.limits, ("rad", "N·m") if joint.type == "revolute" else ("m", "N")
+    bounded = np.isfinite(limits.lower) or np.isfinite(limits.upper)
+    return (
+        joint.name,
+        joint.type,
+        f"{limits.lower:.4g} … {limits.upper:.4g} {q}" if bounded else "",
+        f"{limits.velocity:.4g} {q}/s" if np.isfinite(limits.velocity) else "",
+        f"{limits.effort:.4g} {tau}" if np.isfinite(limits.effort) else "",
+        joint.link.name,
+        "" if joint.link.nominal is None else f"{joint.link.nominal.mass:.4g} kg",
+    )
 
 
 def _check_transmission(C: Float[Array, "n_rows n_columns"], n_dof: int, source: str) -> None:

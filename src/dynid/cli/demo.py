@@ -23,7 +23,7 @@ from dynid.review import examine
 from dynid.simulation.motions import smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
 from dynid.simulation.synthetic import plausible_parameters
-from dynid.simulation.synthetic import simulate as run
+from dynid.simulation.synthetic import synthesise as run
 from dynid.validation import validate
 from dynid.writers import Comparison, identification_report, write_urdf
 

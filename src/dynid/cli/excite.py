@@ -21,7 +21,8 @@ from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_param
 from dynid.errors import ExcitationError
 from dynid.excitation import (
     Assembly,
-    Criterion,
+    DesignCriterion,
+    DesignProgress,
     Excitation,
     ExcitationReport,
     FourierBasis,
@@ -29,7 +30,6 @@ from dynid.excitation import (
     MotionLimits,
     PathLimit,
     PoseKind,
-    Progress,
     SplineBasis,
     assess,
     check_noise,
@@ -39,9 +39,9 @@ from dynid.excitation import (
     random_fourier,
     sinusoids,
     write_coefficients,
-    write_csv,
     write_poses,
     write_ros,
+    write_trajectory,
 )
 from dynid.writers import trajectory_report
 
@@ -170,7 +170,7 @@ def _designed(
     repeats: int,
     limits: MotionLimits,
     paths: Sequence[PathLimit],
-    wanted: Criterion,
+    wanted: DesignCriterion,
     search: SearchOptions,
     *,
     quiet: bool,
@@ -194,7 +194,7 @@ def _designed(
     return _Result(model, base, Assembly(found.trajectory, found.certificate), found.report, found)
 
 
-def _tell(step: Step, now: Progress, budget: float) -> None:
+def _tell(step: Step, now: DesignProgress, budget: float) -> None:
     # Restarts end early or the time does: whichever is nearer.
     share = max(now.restart / now.n_restarts, now.seconds / budget)
     place = f"restart {now.restart + 1} of {now.n_restarts}"
@@ -231,7 +231,7 @@ def _written(
     trajectory, robot = result.assembly.trajectory, result.model.robot
     files = {"trajectory": out, "coefficients": out.with_suffix(".toml")}
     with at_once():
-        write_csv(out, trajectory, rate_hz=rate)
+        write_trajectory(out, trajectory, rate_hz=rate)
         write_coefficients(files["coefficients"], trajectory)
         if ros is not None:
             write_ros(ros, trajectory, rate_hz=max(100.0, 4.0 * trajectory.bandwidth_hz))

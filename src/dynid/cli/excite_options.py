@@ -16,7 +16,7 @@ from dynid.dynamics import BaseParameters, TorqueModel
 from dynid.errors import ExcitationError
 from dynid.excitation import (
     ConditionNumber,
-    Criterion,
+    DesignCriterion,
     DOptimality,
     FourierBasis,
     Information,
@@ -175,7 +175,7 @@ class SearchOptions:
             known = told if known is None else known + told
         return known
 
-    def wanted(self, known: Information | None, n_samples: float) -> Criterion:
+    def wanted(self, known: Information | None, n_samples: float) -> DesignCriterion:
         """The criterion of the search, for a run measured at so many samples."""
         if known is not None:
             return known.criterion(noise_std=self.noise_std, n_samples=n_samples)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dynid.chain.robot import rotation_rpy, transform
+from dynid.chain.placement import rotation_rpy, transform
 from dynid.cli.console import complain, emit_json, say, warn
 from dynid.cli.exporting import Origin, origin_of
 from dynid.cli.options import JsonFlag, locked_joint

@@ -58,7 +58,7 @@ def lint(
             {
                 "robot": report.source,
                 "n_links": report.n_links,
-                "possible": report.possible,
+                "possible": report.consistent,
                 "findings": findings,
                 "repaired": repaired,
                 "files": files,
@@ -70,7 +70,7 @@ def lint(
             say("repaired", f"{entry['link']}: {entry['note']}")
         if files:
             say("wrote", files["repaired"])
-    return 0 if report.possible or repair_to is not None else 1
+    return 0 if report.consistent or repair_to is not None else 1
 
 
 def _show(report: LintReport, robot: str, repair_to: Path | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Transform
-from dynid.chain.robot import rotation_rpy, transform
+from dynid.chain.placement import rotation_rpy, transform
 from dynid.cli.console import emit_json, json_text, note, say, table, warn
 from dynid.cli.options import FrictionName, JsonFlag
 from dynid.cli.pipeline import LogOptions, error_json

@@ -25,7 +25,7 @@ from dynid.simulation.closed_loop import Controller
 from dynid.simulation.motions import MotionKind, motion_of, smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
 from dynid.simulation.synthetic import Synthetic, plausible_parameters
-from dynid.simulation.synthetic import simulate as run
+from dynid.simulation.synthetic import synthesise as run
 
 __all__ = ["simulate"]
 

@@ -21,14 +21,11 @@ from dynid.dynamics.kernels.batch import (
     newton_euler,
     on_free_base,
 )
-from dynid.dynamics.kernels.stores import LARGE, copy_uncached
 from dynid.dynamics.motion import Motion
 from dynid.errors import MotionError, ParameterError, UnknownName
 
 __all__ = ["Column", "TorqueModel"]
 
-IN_CACHE = 256
-"""Samples whose rows are made in the cache before they go to memory as one piece."""
 
 _SYMBOLS = {"m": "m{n}", "mx": "mc{n}x", "my": "mc{n}y", "mz": "mc{n}z"} | {
     name: f"J{{n}}{name[1:]}" for name in INERTIAL_NAMES[4:]
@@ -165,38 +162,25 @@ class TorqueModel:
         Args:
             motion: what the joints do.
             out: an array to fill instead of a new one; its entries that are structurally zero must be zero already.
-            extra: `joint_columns` of this motion, for who has them from a longer one (presliding remembers).
+            extra: precomputed `joint_columns`, if `motion` is a slice of a longer one (presliding has memory).
         """
         self._check_motion(motion)
         shape = (motion.n_samples, self.n_dof, self.n_params)
-        # Fresh memory comes zeroed through the cache, so that ordinary stores are as good there.
-        uncached = out is not None and out.nbytes >= LARGE
         if out is None:
             out = np.zeros(shape)
         elif out.shape != shape or not out.flags.c_contiguous:
             raise ParameterError(f"out must be contiguous, {shape}")
         own = self.joint_columns(motion) if extra is None else extra
-        whole = out.reshape(motion.n_samples, self.n_dof * self.n_params)
         chain, n_terms, pairs = self.chain, len(self.terms), self.motor_pairs
 
-        def fill(start: int, stop: int, Y: Float[Array, "n_part n_dof n_params"]) -> None:
-            part = slice(start, stop)
+        def fill(start: int, stop: int) -> None:
+            part, Y = slice(start, stop), out[start:stop]
             fill_regressor(chain, motion.q[part], motion.dq[part], motion.ddq[part], 0, stop - start, Y)
             for motor, j, ratio in pairs if n_terms else ():
                 first = self.n_inertial + motor * n_terms
                 Y[:, j, first : first + n_terms] = ratio * own[part, motor]
 
-        def work(start: int, stop: int) -> None:
-            if not uncached:
-                fill(start, stop, out[start:stop])
-                return
-            buffer = np.zeros((min(IN_CACHE, stop - start), *shape[1:]))
-            for first in range(start, stop, IN_CACHE):
-                last = min(first + IN_CACHE, stop)
-                fill(first, last, buffer[: last - first])
-                copy_uncached(buffer[: last - first].ravel(), whole[first:last].ravel())
-
-        in_chunks(work, motion.n_samples)
+        in_chunks(fill, motion.n_samples)
         return out
 
     def joint_columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:

@@ -1,19 +1,39 @@
 """A motion that shows the parameters: exciting trajectories inside every limit, and what they will tell."""
 
 from dynid.excitation.assembly import Assembly
-from dynid.excitation.criteria import ConditionNumber, Criterion, DOptimality, ExcitationReport, assess, check_noise
+from dynid.excitation.criteria import (
+    ConditionNumber,
+    DesignCriterion,
+    DOptimality,
+    ExcitationReport,
+    assess,
+    check_noise,
+)
 from dynid.excitation.curves.bspline import SplineBasis, SplineCurve
-from dynid.excitation.curves.curve import Basis, Bounds, Curve, States
+from dynid.excitation.curves.curve import Basis, Curve, CurveBounds, States
 from dynid.excitation.curves.fourier import FourierBasis, FourierSeries
-from dynid.excitation.design import Excitation, ExcitationStatus, Progress, design_excitation
+from dynid.excitation.design import DesignProgress, Excitation, ExcitationStatus, design_excitation
 from dynid.excitation.limits.collision import SelfCollisionLimit, self_collision
-from dynid.excitation.limits.motion_limits import Certificate, EffortLimit, LimitUse, MotionLimits, PathLimit, certify
+from dynid.excitation.limits.motion_limits import (
+    EffortLimit,
+    LimitCertificate,
+    LimitUse,
+    MotionLimits,
+    PathLimit,
+    certify,
+)
 from dynid.excitation.limits.workspace import KeepOut, Workspace, WorkspaceLimit
 from dynid.excitation.poses import PoseDesign, PoseKind, design_poses
 from dynid.excitation.ready_made import Sinusoids, point_to_point, random_fourier, sinusoids
 from dynid.excitation.sequential import Information, Sufficiency, sufficiency
-from dynid.excitation.trajectory import Cruise, Hold, Move, Piece, Trajectory
-from dynid.excitation.trajectory_files import read_coefficients, write_coefficients, write_csv, write_poses, write_ros
+from dynid.excitation.trajectory import Cruise, Hold, MotionPiece, Move, Trajectory
+from dynid.excitation.trajectory_files import (
+    read_coefficients,
+    write_coefficients,
+    write_poses,
+    write_ros,
+    write_trajectory,
+)
 
 MODULES = (
     "curves",
@@ -34,13 +54,13 @@ MODULES = (
 __all__ = [
     "Assembly",
     "Basis",
-    "Bounds",
-    "Certificate",
     "ConditionNumber",
-    "Criterion",
     "Cruise",
     "Curve",
+    "CurveBounds",
     "DOptimality",
+    "DesignCriterion",
+    "DesignProgress",
     "EffortLimit",
     "Excitation",
     "ExcitationReport",
@@ -50,14 +70,14 @@ __all__ = [
     "Hold",
     "Information",
     "KeepOut",
+    "LimitCertificate",
     "LimitUse",
     "MotionLimits",
+    "MotionPiece",
     "Move",
     "PathLimit",
-    "Piece",
     "PoseDesign",
     "PoseKind",
-    "Progress",
     "SelfCollisionLimit",
     "Sinusoids",
     "SplineBasis",
@@ -79,7 +99,7 @@ __all__ = [
     "sinusoids",
     "sufficiency",
     "write_coefficients",
-    "write_csv",
     "write_poses",
     "write_ros",
+    "write_trajectory",
 ]

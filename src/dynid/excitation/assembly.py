@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from dynid.arrays import Array, Float
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import Curve, States
-from dynid.excitation.limits.motion_limits import Certificate, MotionLimits, PathLimit, certify
-from dynid.excitation.trajectory import Cruise, Move, Piece, Trajectory
+from dynid.excitation.limits.motion_limits import LimitCertificate, MotionLimits, PathLimit, certify
+from dynid.excitation.trajectory import Cruise, MotionPiece, Move, Trajectory
 
 __all__ = ["Assembly", "assemble", "check_static", "limits_move", "safe_pose"]
 
@@ -33,7 +33,7 @@ class Assembly:
     """A trajectory that a robot may run, and its certificate."""
 
     trajectory: Trajectory
-    certificate: Certificate
+    certificate: LimitCertificate
 
 
 def _at_rest(poses: Float[Array, "n_samples n_dof"]) -> States:
@@ -172,7 +172,9 @@ def _ramp_uses(piece: Cruise, phases: Float[Array, " n_phases"], limits: MotionL
     return np.maximum(acceleration, jerk).reshape(len(phases), -1).max(axis=1)
 
 
-def _with_approach(piece: Cruise, start: Float[Array, " n_dof"] | None, limits: MotionLimits) -> tuple[Piece, ...]:
+def _with_approach(
+    piece: Cruise, start: Float[Array, " n_dof"] | None, limits: MotionLimits
+) -> tuple[MotionPiece, ...]:
     if start is None:
         return (piece,)
     ends = piece.at(np.array([0.0, piece.duration])).q

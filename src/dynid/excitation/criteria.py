@@ -14,14 +14,14 @@ from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import PerJoint
 
-__all__ = ["ConditionNumber", "Criterion", "DOptimality", "ExcitationReport", "assess", "check_noise"]
+__all__ = ["ConditionNumber", "DOptimality", "DesignCriterion", "ExcitationReport", "assess", "check_noise"]
 
 _FLOOR = 1e-15
 """Relative to the largest eigenvalue: smaller ones are rounding."""
 
 
 @runtime_checkable
-class Criterion(Protocol):
+class DesignCriterion(Protocol):
     """What a design makes small, as a function of the mean Gram matrix :math:`G = Y_b^T W Y_b / n` of a motion."""
 
     def row_weights(self, n_dof: int) -> Float[Array, " n_dof"]:

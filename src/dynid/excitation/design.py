@@ -18,15 +18,15 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import n_threads
 from dynid.errors import ExcitationError
 from dynid.excitation.assembly import assemble, check_static, safe_pose
-from dynid.excitation.criteria import ConditionNumber, Criterion, ExcitationReport, assess
+from dynid.excitation.criteria import ConditionNumber, DesignCriterion, ExcitationReport, assess
 from dynid.excitation.curves.curve import Basis, Curve, PerJoint
 from dynid.excitation.curves.fourier import FourierBasis
 from dynid.excitation.gauge import Gauge
-from dynid.excitation.limits.motion_limits import Certificate, MotionLimits, PathLimit, with_effort
+from dynid.excitation.limits.motion_limits import LimitCertificate, MotionLimits, PathLimit, with_effort
 from dynid.excitation.objective import Objective, Smoothing
 from dynid.excitation.trajectory import Cruise, Trajectory
 
-__all__ = ["Excitation", "ExcitationStatus", "Progress", "curve_motion", "design_excitation"]
+__all__ = ["DesignProgress", "Excitation", "ExcitationStatus", "curve_motion", "design_excitation"]
 
 _STAGES = ((8.0, 0.05, 0.18), (16.0, 0.025, 0.24), (32.0, 0.015, 0.29), (64.0, 0.01, 0.29))
 """Sharpness of the criterion, softness of dry friction (of the largest speed), share of the iterations."""
@@ -45,7 +45,7 @@ class ExcitationStatus(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Progress:
+class DesignProgress:
     """Where a search stands."""
 
     seconds: float
@@ -64,7 +64,7 @@ class Excitation:
     curve: Curve
     report: ExcitationReport
     """Of the curve at full speed, once through."""
-    certificate: Certificate
+    certificate: LimitCertificate
     limits: MotionLimits
     status: ExcitationStatus
     seed: int
@@ -90,7 +90,7 @@ class _Search:
     n_restarts: int
     max_iterations: int
     deadline: float
-    progress: Callable[[Progress], None] | None
+    progress: Callable[[DesignProgress], None] | None
     began: float
     stop: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -155,7 +155,7 @@ class _Search:
                 self.history.append((seconds, shown))
             if self.progress is not None:
                 elapsed = time.monotonic() - self.began
-                self.progress(Progress(elapsed, restart, self.n_restarts, self.history[-1][1]))
+                self.progress(DesignProgress(elapsed, restart, self.n_restarts, self.history[-1][1]))
 
 
 def design_excitation(
@@ -165,7 +165,7 @@ def design_excitation(
     repeats: int = 1,
     limits: MotionLimits | None = None,
     path_limits: Sequence[PathLimit] = (),
-    criterion: Criterion | None = None,
+    criterion: DesignCriterion | None = None,
     start: PerJoint | None = None,
     base: BaseParameters | None = None,
     restarts: int = 8,
@@ -173,7 +173,7 @@ def design_excitation(
     time_budget: float = np.inf,
     workers: int | None = None,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[DesignProgress], None] | None = None,
 ) -> Excitation:
     """A trajectory from rest to rest that shows the base parameters as well as can be found, inside every limit.
 

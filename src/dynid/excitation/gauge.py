@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array, Float, Int
-from dynid.excitation.curves.curve import Basis, Bounds
+from dynid.excitation.curves.curve import Basis, CurveBounds
 from dynid.excitation.limits.motion_limits import ROUNDING, MotionLimits
 
 __all__ = ["Gauge", "Placement"]
@@ -60,7 +60,7 @@ class Gauge:
     """Rows of bounds per coefficient; the more, the closer the motion comes to its limits."""
 
     @cached_property
-    def _bounds(self) -> Bounds:
+    def _bounds(self) -> CurveBounds:
         return self.basis.bounds(self.density)
 
     @property

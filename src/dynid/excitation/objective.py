@@ -17,7 +17,7 @@ from dynid.dynamics.kernels.adjoint import pull_back
 from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays, fill_regressor
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
-from dynid.excitation.criteria import Criterion
+from dynid.excitation.criteria import DesignCriterion
 from dynid.excitation.curves.curve import States
 from dynid.excitation.gauge import Gauge
 from dynid.excitation.limits.motion_limits import PathLimit
@@ -44,7 +44,7 @@ class Smoothing(NamedTuple):
     """How much of the true, cornered problem is rounded off."""
 
     sharpness: float
-    """Of the criterion, see `Criterion.smooth`; dimensionless."""
+    """Of the criterion, see `DesignCriterion.smooth`; dimensionless."""
     model: TorqueModel
     """With dry friction smoothed."""
     temperature: float
@@ -58,7 +58,7 @@ class Objective:
     model: TorqueModel
     base: BaseParameters
     gauge: Gauge
-    criterion: Criterion
+    criterion: DesignCriterion
     path_limits: tuple[PathLimit, ...]
     anchor: Float[Array, " n_dof"]
     """A pose in rad or m that keeps all path limits: motions that break one shrink towards it."""

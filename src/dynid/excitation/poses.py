@@ -14,7 +14,7 @@ from dynid.dynamics.base_parameters import TOLERANCE, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ExcitationError
 from dynid.excitation.assembly import safe_pose
-from dynid.excitation.criteria import ConditionNumber, Criterion, DOptimality
+from dynid.excitation.criteria import ConditionNumber, DesignCriterion, DOptimality
 from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, with_effort
 
@@ -47,7 +47,7 @@ def design_poses(
     kind: PoseKind = "reverse",
     limits: MotionLimits | None = None,
     path_limits: Sequence[PathLimit] = (),
-    criterion: Criterion | None = None,
+    criterion: DesignCriterion | None = None,
     n_candidates: int = 600,
     exchanges: int = 3000,
     seed: int = 0,
@@ -167,7 +167,7 @@ def _greedy(
 def _exchanged(
     grams: Float[Array, "n_candidates n_base n_base"],
     chosen: list[int],
-    criterion: Criterion,
+    criterion: DesignCriterion,
     exchanges: int,
     rng: np.random.Generator,
 ) -> list[int]:

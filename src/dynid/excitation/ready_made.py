@@ -15,7 +15,7 @@ from dynid.excitation.curves.curve import Basis, PerJoint, States
 from dynid.excitation.curves.fourier import FourierBasis
 from dynid.excitation.gauge import Gauge
 from dynid.excitation.limits.motion_limits import ROUNDING, MotionLimits, PathLimit, certify, with_effort
-from dynid.excitation.trajectory import Hold, Move, Piece, Trajectory
+from dynid.excitation.trajectory import Hold, MotionPiece, Move, Trajectory
 
 __all__ = ["Sinusoids", "point_to_point", "random_fourier", "sinusoids"]
 
@@ -167,7 +167,7 @@ def point_to_point(
         raise ExcitationError("point to point needs at least one pose and a positive pause in s")
     kept, paths, unchecked, anchor = _prepared(robot, limits, path_limits, seed)
     rng = np.random.default_rng(seed)
-    pieces: list[Piece] = [Hold(anchor, pause)]
+    pieces: list[MotionPiece] = [Hold(anchor, pause)]
     here = anchor
     span = kept.upper - kept.lower
     for _ in range(n_poses):

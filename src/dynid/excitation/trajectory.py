@@ -12,14 +12,14 @@ from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import Curve, States
 
-__all__ = ["Cruise", "Hold", "Move", "Piece", "Trajectory"]
+__all__ = ["Cruise", "Hold", "MotionPiece", "Move", "Trajectory"]
 
 _MOVE_PEAKS = (1.0, 15.0 / 8.0, 10.0 / np.sqrt(3.0), 60.0)
 """Largest position, velocity, acceleration and jerk of the quintic step over unit distance and time."""
 
 
 @runtime_checkable
-class Piece(Protocol):
+class MotionPiece(Protocol):
     """A part of a trajectory that starts and ends at rest."""
 
     @property
@@ -147,7 +147,7 @@ class Trajectory:
     """Pieces that a robot runs one after the other; at rest where they meet."""
 
     joint_names: tuple[str, ...]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[MotionPiece, ...]
 
     def __post_init__(self) -> None:
         if not self.pieces:

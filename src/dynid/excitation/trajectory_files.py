@@ -20,14 +20,14 @@ from dynid.excitation.curves.curve import Curve
 from dynid.excitation.curves.fourier import FourierSeries
 from dynid.excitation.poses import PoseDesign
 from dynid.excitation.ready_made import Sinusoids
-from dynid.excitation.trajectory import Cruise, Hold, Move, Piece, Trajectory
+from dynid.excitation.trajectory import Cruise, Hold, MotionPiece, Move, Trajectory
 
-__all__ = ["read_coefficients", "write_coefficients", "write_csv", "write_poses", "write_ros"]
+__all__ = ["read_coefficients", "write_coefficients", "write_poses", "write_ros", "write_trajectory"]
 
 FORMAT = "dynid trajectory 1"
 
 
-def write_csv(path: Path, trajectory: Trajectory, *, rate_hz: float = 1000.0) -> Motion:
+def write_trajectory(path: Path, trajectory: Trajectory, *, rate_hz: float = 1000.0) -> Motion:
     """Write ``t, q1…, dq1…, ddq1…`` (s, rad or m, per s, per s²) at `rate_hz`; returns what was written.
 
     Raises:
@@ -100,7 +100,7 @@ def _toml(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(float(str(value)))
 
 
-def _table(piece: Piece) -> Mapping[str, object]:
+def _table(piece: MotionPiece) -> Mapping[str, object]:
     match piece:
         case Hold():
             return {"kind": "hold", "pose": piece.pose, "duration": piece.duration}
@@ -142,7 +142,7 @@ class _HoldTable(_Table):
     pose: _Vector
     duration: _Time
 
-    def piece(self) -> Piece:
+    def piece(self) -> MotionPiece:
         return Hold(np.array(self.pose), self.duration)
 
 
@@ -152,7 +152,7 @@ class _MoveTable(_Table):
     stop: _Vector
     duration: _Time
 
-    def piece(self) -> Piece:
+    def piece(self) -> MotionPiece:
         return Move(np.array(self.start), np.array(self.stop), self.duration)
 
 
@@ -171,7 +171,7 @@ class _CruiseTable(_Table):
     amplitude: _Vector = []
     period: list[_Time] = []
 
-    def piece(self) -> Piece:
+    def piece(self) -> MotionPiece:
         if 0.0 < self.ramp < 1e-6:
             raise ExcitationError(f"a ramp of {self.ramp} s is too short; give 0 or at least 1e-6")
         return Cruise(self._curve(), self.phase, self.cruise, self.ramp)

@@ -8,8 +8,9 @@ from dynid.recording.conditioning import Conditioning, Plan, Samples, Segment
 from dynid.recording.filters import LowPass
 from dynid.recording.formats.text import write_csv
 from dynid.recording.log_settings import LogSettings
+from dynid.recording.log_format import LogBlock, LogFormat, LogTable
 from dynid.recording.raw import RawLog
-from dynid.recording.readers import SUFFIXES, read_raw, read_recording, stream_recording
+from dynid.recording.readers import LOG_FORMATS, read_raw, read_recording, stream_recording
 from dynid.recording.recording import Intervals, Recording
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ MODULES = (
     "recording",
     "raw",
     "column_map",
+    "log_format",
     "spelling",
     "columns",
     "formats",
@@ -35,7 +37,7 @@ MODULES = (
 __all__ = [
     "CONVERTERS",
     "DATA_SETS",
-    "SUFFIXES",
+    "LOG_FORMATS",
     "ColumnMap",
     "Conditioning",
     "DataFile",
@@ -43,6 +45,9 @@ __all__ = [
     "Fetched",
     "Intervals",
     "LogSettings",
+    "LogBlock",
+    "LogFormat",
+    "LogTable",
     "LowPass",
     "Plan",
     "RawLog",

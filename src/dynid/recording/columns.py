@@ -5,48 +5,24 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dynid.arrays import Array, Float, Int
+from dynid.arrays import Array, Float
 from dynid.errors import RecordingError
 from dynid.recording.column_map import EVERY, ColumnMap, unit_factor
+from dynid.recording.log_format import LogBlock, LogTable
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
 from dynid.recording.spelling import STEMS, TIME_NAMES, bare, numbered_patterns, stamp_parts, unit_of
 
-__all__ = ["Block", "Layout", "Table", "layout", "regrouped"]
+__all__ = ["Layout", "layout"]
 
 MAX_LISTED = 40
 """Columns of a file that an error lists."""
 MAX_UNFIT = 8
 """Other contents of a file that an error explains."""
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Consecutive samples of some columns of a log."""
-
-    values: Float[Array, "n_samples n_columns"]
-    """In the units of the log."""
-    n_skipped: int = 0
-    """Messages of a bag that were left out among them."""
-    numbers: Int[Array, " n_samples"] | None = None
-    """Where each sample stands in the log, counted from 0; None where they follow one another."""
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A log as a table of numbers: the names of its columns, and how to read some of them piece by piece."""
-
-    source: str
-    names: tuple[str, ...]
-    """As the file has them, in its order."""
-    blocks: Callable[[Sequence[str], int], Iterator[Block]]
-    """Reads the named columns, in blocks of this many samples (the last may be shorter)."""
-    unfit: Mapping[str, str] = field(default_factory=dict)
-    """What else the file holds under a name, and why it is no column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +40,7 @@ class Layout:
     rate_hz: float | None = None
     """Samples per second, in place of a time column."""
 
-    def signals(self, block: Block) -> dict[str, Float[Array, "n_samples _"]]:
+    def signals(self, block: LogBlock) -> dict[str, Float[Array, "n_samples _"]]:
         """The columns of `t` and of each signal of a block, in SI units at the joint."""
         values = {name: block.values[:, span] for name, span in self.spans.items()}
         for name, span in self.spans.items():
@@ -72,7 +48,7 @@ class Layout:
                 values[name] = values[name] * self.factors[span]
         return values
 
-    def times(self, block: Block, first_sample: int) -> Float[Array, " n_samples"]:
+    def times(self, block: LogBlock, first_sample: int) -> Float[Array, " n_samples"]:
         """The times (s) of a block whose first sample is number `first_sample` of the log."""
         if self.rate_hz is None:
             span = self.spans["t"]  # one column, or seconds and nanoseconds
@@ -80,7 +56,7 @@ class Layout:
         numbers = first_sample + np.arange(len(block.values)) if block.numbers is None else block.numbers
         return numbers / self.rate_hz
 
-    def recording(self, block: Block, first_sample: int) -> Recording:
+    def recording(self, block: LogBlock, first_sample: int) -> Recording:
         """The samples of a block, whose first one is number `first_sample` of the log, in SI units."""
         values = self.signals(block)
         return Recording(
@@ -99,7 +75,7 @@ class Layout:
         )
 
 
-def layout(table: Table, joint_names: Sequence[str], columns: ColumnMap) -> Layout:
+def layout(table: LogTable, joint_names: Sequence[str], columns: ColumnMap) -> Layout:
     """Find the time, the joint signals and the wrench in a table; q of every joint must be there, the rest may be.
 
     Raises:
@@ -161,7 +137,7 @@ def _written_factor(source: str, signal: str, name: str, columns: ColumnMap) -> 
 class _Search:
     """One search through the columns of a table; gathers what is missing, so that one error names it all."""
 
-    def __init__(self, table: Table, joint_names: tuple[str, ...], columns: ColumnMap) -> None:
+    def __init__(self, table: LogTable, joint_names: tuple[str, ...], columns: ColumnMap) -> None:
         self.table = table
         self.joint_names = joint_names
         self.columns = columns
@@ -344,23 +320,6 @@ class _Search:
             f"{self.table.source}: no column {', '.join(self.missing)}; {self.robot()}; the file has {listing}"
             f"{hint}{unfit}; rename them or give a column map (--columns map.toml){self.example()}"
         )
-
-
-def regrouped(pieces: Iterable[Float[Array, "_ n_columns"]], n_samples: int) -> Iterator[Block]:
-    """Pieces of any length as blocks of `n_samples`; the last may be shorter."""
-    held: list[Float[Array, "_ n_columns"]] = []
-    count = 0
-    for piece in pieces:
-        held.append(piece)
-        count += len(piece)
-        if count >= n_samples:
-            joined = np.concatenate(held)
-            whole = count - count % n_samples
-            for start in range(0, whole, n_samples):
-                yield Block(joined[start : start + n_samples])
-            held, count = [joined[whole:]], count - whole
-    if count:
-        yield Block(np.concatenate(held))
 
 
 def _plural(word: str, items: Sequence[object]) -> str:

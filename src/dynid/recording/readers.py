@@ -4,111 +4,36 @@ from __future__ import annotations
 
 import difflib
 import gzip
-import sqlite3
-import struct
-import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
 
-from dynid.errors import DynidError, RecordingError
+from dynid.errors import DynidError, RecordingError, WrongType
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.columns import Block, Layout, Table, layout
-from dynid.recording.formats.arrays import hdf5_table, mat_table, npz_table
-from dynid.recording.formats.bags import bag_table
-from dynid.recording.formats.parquet import parquet_table
-from dynid.recording.formats.text import text_table
+from dynid.recording.columns import Layout, layout
+from dynid.recording.formats.bags import BAG
+from dynid.recording.formats.hdf5 import HDF5
+from dynid.recording.formats.mat import MAT
+from dynid.recording.formats.npz import NPZ
+from dynid.recording.formats.parquet import PARQUET
+from dynid.recording.formats.text import TEXT
+from dynid.recording.log_format import LogBlock, LogFormat
 from dynid.recording.raw import RAW_SIGNALS, RawLog, increasing
 from dynid.recording.recording import Recording, time_error
 
-__all__ = ["SUFFIXES", "read_raw", "read_recording", "stream_recording"]
+__all__ = ["LOG_FORMATS", "read_raw", "read_recording", "stream_recording"]
 
 CHUNK_SAMPLES = 100_000
 """Samples read at a time: some 20 MB for an arm of seven joints."""
 MAX_SUGGESTED = 3
 
-
-def _bag_errors() -> tuple[type[Exception], ...]:
-    from rosbags.highlevel import AnyReaderError
-    from rosbags.rosbag1 import ReaderError as ReaderError1
-    from rosbags.rosbag2 import ReaderError as ReaderError2
-    from rosbags.serde import SerdeError
-
-    found = [AnyReaderError, ReaderError1, ReaderError2, SerdeError, sqlite3.Error, struct.error, AssertionError]
-    with suppress(ModuleNotFoundError):  # rosbags reads SQLite by the one or the other, as its version is
-        import apsw
-
-        found.append(apsw.Error)
-    return *found, AttributeError, LookupError, ArithmeticError, TypeError, ValueError
-
-
-def _arrow_errors() -> tuple[type[Exception], ...]:
-    import pyarrow as pa
-
-    return pa.ArrowException, UnicodeDecodeError
-
-
-def _mat_errors() -> tuple[type[Exception], ...]:
-    from scipy.io.matlab import MatReadError
-
-    return (
-        MatReadError,
-        zlib.error,
-        ValueError,
-        TypeError,
-        LookupError,
-        ArithmeticError,
-        RuntimeError,
-        UnboundLocalError,
-    )
-
-
-@dataclass(frozen=True)
-class _Format:
-    """A kind of log file."""
-
-    kind: str
-    suffixes: tuple[str, ...]
-    table: Callable[[Path, ColumnMap], Table]
-    errors: Callable[[], tuple[type[Exception], ...]]
-    """What the library that reads it raises for a damaged file."""
-
-
-TEXT = _Format("text file", (".csv", ".tsv", ".txt", ".gz"), text_table, _arrow_errors)
-BAG = _Format("ROS bag", (".bag", ".db3", ".mcap"), bag_table, _bag_errors)
-FORMATS = (
-    TEXT,
-    _Format(
-        "NPZ file",
-        (".npz",),
-        npz_table,
-        lambda: (
-            zipfile.BadZipFile,
-            zlib.error,
-            ValueError,
-            RuntimeError,
-            SyntaxError,
-            TokenError,
-            LookupError,
-            TypeError,
-            struct.error,
-        ),
-    ),
-    _Format("Parquet file", (".parquet", ".pq"), parquet_table, _arrow_errors),
-    _Format(
-        "HDF5 file", (".h5", ".hdf5", ".hdf"), hdf5_table, lambda: (RuntimeError, LookupError, ValueError, TypeError)
-    ),
-    _Format("MAT file", (".mat",), mat_table, _mat_errors),
-    BAG,
-)
-"""Every format that can be read; a new one is one line here."""
-SUFFIXES = tuple(suffix for file_format in FORMATS for suffix in file_format.suffixes)
-"""Endings of log files; a ROS 2 bag may also be a folder."""
+"""Files of nearly the same name that an error offers."""
+LOG_FORMATS: tuple[LogFormat, ...] = (TEXT, NPZ, PARQUET, HDF5, MAT, BAG)
+"""Every format of log files; see docs/recipes/reader.md for how to add one."""
 
 
 def read_recording(path: Path | str, joint_names: Sequence[str], *, columns: ColumnMap | None = None) -> Recording:
@@ -122,7 +47,7 @@ def read_recording(path: Path | str, joint_names: Sequence[str], *, columns: Col
     Raises:
         RecordingError: saying where in the file, what, and what to do.
     """
-    plan, stream = _opened(Path(path), joint_names, columns or ColumnMap(), CHUNK_SAMPLES)
+    plan, stream = _opened(path, joint_names, columns, CHUNK_SAMPLES)
     block = _joined(stream)
     if not len(block.values):
         raise _no_samples(plan, block.n_skipped)
@@ -150,8 +75,8 @@ def read_raw(
         RecordingError: where the file is no table of numbers, or lacks a column.
     """
     chunk = CHUNK_SAMPLES if most_samples is None else min(CHUNK_SAMPLES, most_samples)
-    plan, stream = _opened(Path(path), joint_names, columns or ColumnMap(), chunk)
-    held: list[Block] = []
+    plan, stream = _opened(path, joint_names, columns, chunk)
+    held: list[LogBlock] = []
     n_samples, n_before, whole = 0, 0, True
     for block in stream:
         if most_samples is not None and n_samples >= most_samples:
@@ -204,7 +129,7 @@ def stream_recording(
     """
     if chunk_samples < 1:
         raise RecordingError(f"chunk_samples is {chunk_samples}; it must be at least 1")
-    plan, blocks = _opened(Path(path), joint_names, columns or ColumnMap(), chunk_samples)
+    plan, blocks = _opened(path, joint_names, columns, chunk_samples)
     n_before = n_skipped = 0
     last_time = 0.0
     for block in blocks:
@@ -223,28 +148,35 @@ def stream_recording(
 
 
 def _opened(
-    path: Path, joint_names: Sequence[str], columns: ColumnMap, chunk_samples: int
-) -> tuple[Layout, Iterator[Block]]:
-    """Where the signals of a log are, and its content in pieces."""
-    file_format = _format(path)
-    with _explained(path, file_format):
-        table = file_format.table(path, columns)
+    given: Path | str, joint_names: Sequence[str], column_map: ColumnMap | None, chunk_samples: int
+) -> tuple[Layout, Iterator[LogBlock]]:
+    """Where the signals of a log are, and its content in blocks."""
+    if not isinstance(given, str | Path):
+        raise WrongType("path", "the path of a log file", given)
+    if isinstance(joint_names, str) or not isinstance(joint_names, Iterable):
+        raise WrongType("joint_names", "a sequence of names, as robot.joint_names", joint_names)
+    if column_map is not None and not isinstance(column_map, ColumnMap):
+        raise WrongType("columns", "a ColumnMap (read_column_map reads one from a file)", column_map)
+    path, joint_names, columns = Path(given), tuple(joint_names), column_map or ColumnMap()
+    log_format = _format(path)
+    with _explained(path, log_format):
+        table = log_format.open(path, columns)
     plan = layout(table, joint_names, columns)
 
-    def blocks() -> Iterator[Block]:
-        with _explained(path, file_format):
+    def blocks() -> Iterator[LogBlock]:
+        with _explained(path, log_format):
             yield from table.blocks(plan.columns, chunk_samples)
 
     return plan, _cleaned(blocks(), plan, columns) if columns.drop_bad_rows or columns.exclude else blocks()
 
 
-def _cleaned(blocks: Iterator[Block], plan: Layout, columns: ColumnMap) -> Iterator[Block]:
+def _cleaned(blocks: Iterator[LogBlock], plan: Layout, columns: ColumnMap) -> Iterator[LogBlock]:
     """The blocks without the rows that the column map leaves out; their numbers are kept."""
     n_before, last = 0, -np.inf
     for block in blocks:
         numbers = n_before + np.arange(len(block.values))
         n_before += len(block.values)
-        t = plan.times(Block(block.values, numbers=numbers), 0)
+        t = plan.times(LogBlock(block.values, numbers=numbers), 0)
         kept = np.full(len(t), True)
         for start, stop in columns.exclude:
             kept &= ~((t >= start) & (t < stop))
@@ -254,15 +186,15 @@ def _cleaned(blocks: Iterator[Block], plan: Layout, columns: ColumnMap) -> Itera
             if len(places) and (t[places[0]] <= last or np.diff(t[places]).min(initial=np.inf) <= 0.0):
                 places = places[increasing(t[places], last)]
             last = float(t[places[-1]]) if len(places) else last
-        yield Block(block.values[places], block.n_skipped, numbers[places])
+        yield LogBlock(block.values[places], block.n_skipped, numbers[places])
 
 
-def _joined(blocks: Iterator[Block]) -> Block:
+def _joined(blocks: Iterator[LogBlock]) -> LogBlock:
     held = list(blocks)
     if not held:
-        return Block(np.empty((0, 0)))
+        return LogBlock(np.empty((0, 0)))
     numbers = [block.numbers for block in held if block.numbers is not None]
-    return Block(
+    return LogBlock(
         np.concatenate([block.values for block in held]),
         sum(block.n_skipped for block in held),
         np.concatenate(numbers) if numbers else None,
@@ -274,33 +206,35 @@ def _no_samples(plan: Layout, n_skipped: int) -> RecordingError:
     return RecordingError(f"{plan.source}: no samples, because {why}; check that the log is of this robot and complete")
 
 
-def _format(path: Path) -> _Format:
-    """The format of a file, by its ending."""
-    if path.is_dir():
-        if (path / "metadata.yaml").is_file():
-            return BAG
-        raise RecordingError(
-            f"{path}: a folder, not a log; give a file, or the folder of a ROS 2 bag (it holds metadata.yaml)"
-        )
+def _format(path: Path) -> LogFormat:
+    """The format of a file or folder, by its ending or else by its content."""
     if not path.exists():
         near = []
         if path.parent.is_dir():
             near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=MAX_SUGGESTED)
         raise RecordingError(f"{path}: no such file" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    if not path.is_file():
+    if not path.is_file() and not path.is_dir():
         raise RecordingError(f"{path}: a pipe or a device, not a log; write it into a file first")
-    for file_format in FORMATS:
-        if path.suffix.lower() in file_format.suffixes:
-            return file_format
+    for log_format in LOG_FORMATS if path.is_file() else ():
+        if path.suffix.lower() in log_format.suffixes:
+            return log_format
+    for log_format in LOG_FORMATS:
+        if log_format.sniff(path):
+            return log_format
+    if path.is_dir():
+        raise RecordingError(
+            f"{path}: a folder, not a log; give a file, or the folder of a ROS 2 bag (it holds metadata.yaml)"
+        )
+    known = ", ".join(suffix for log_format in LOG_FORMATS for suffix in log_format.suffixes)
     raise RecordingError(
-        f"{path}: no format of logs ends in {path.suffix!r}; known: {', '.join(SUFFIXES)}, and folders of ROS 2 bags"
+        f"{path}: no format of logs ends in {path.suffix!r}; known: {known}, and folders of ROS 2 bags"
     )
 
 
 @contextmanager
-def _explained(path: Path, file_format: _Format) -> Iterator[None]:
+def _explained(path: Path, log_format: LogFormat) -> Iterator[None]:
     """Errors of the libraries that read files, as ours."""
-    damaged: tuple[type[Exception], ...] = (OSError, *file_format.errors())
+    damaged: tuple[type[Exception], ...] = (OSError, *log_format.errors())
     try:
         yield
     except DynidError:
@@ -315,4 +249,4 @@ def _explained(path: Path, file_format: _Format) -> Iterator[None]:
         ) from error
     except damaged as error:
         reason = f"{type(error).__name__}: {error}"
-        raise RecordingError(f"{path}: not a readable {file_format.kind} ({reason}); check or copy it again") from error
+        raise RecordingError(f"{path}: not a readable {log_format.kind} ({reason}); check or copy it again") from error

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynid.arrays import Array, Bool, Float, readonly
-from dynid.errors import RecordingError
+from dynid.arrays import Array, ArrayLike, Bool, Float, readonly
+from dynid.errors import RecordingError, WrongType
 
 __all__ = ["JOINT_SIGNALS", "WRENCH_AXES", "WRENCH_SIGNALS", "Intervals", "Recording", "measurable"]
 
@@ -66,16 +66,18 @@ class Recording:
     """Messages of a bag left out because they lacked a joint, a signal or the wrench."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.joint_names, str) or not isinstance(self.joint_names, Iterable):
+            raise WrongType("joint_names", "a sequence of names, as robot.joint_names", self.joint_names)
         object.__setattr__(self, "joint_names", tuple(self.joint_names))
-        self._check_shapes()
         for name in ("t", *self.signals):
-            object.__setattr__(self, name, readonly(getattr(self, name)))
+            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
+        self._check_shapes()
         self._check_finite()
         self._check_increasing()
 
     @property
     def n_samples(self) -> int:
-        """Number of instants."""
+        """Number of samples."""
         return len(self.t)
 
     @property
@@ -188,6 +190,14 @@ class Recording:
         if len(steps) and steps.min() <= 0.0:
             k = int(np.argmax(steps <= 0.0))
             raise time_error(self.source, self.first_sample + k, float(self.t[k]), float(self.t[k + 1]))
+
+
+def _numbers(name: str, values: ArrayLike) -> Float[Array, "..."]:
+    try:
+        return readonly(values)
+    except (TypeError, ValueError) as error:
+        shape = "(n_samples,)" if name == "t" else "(n_samples, 6)" if name in WRENCH_SIGNALS else "(n_samples, n_dof)"
+        raise WrongType(name, f"an array of numbers of shape {shape}", values) from error
 
 
 def time_error(source: str, sample: int, before: float, after: float) -> RecordingError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array, Float, Vector3
-from dynid.chain.robot import rotation_about
+from dynid.chain.placement import rotation_about
 from dynid.review.explain import Judged, judge
 from dynid.review.fit import gravity_columns
 from dynid.review.rows import Arm, Rows, thin

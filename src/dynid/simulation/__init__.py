@@ -3,7 +3,7 @@
 from dynid.simulation.closed_loop import Controller
 from dynid.simulation.motions import smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
-from dynid.simulation.synthetic import Synthetic, plausible_parameters, simulate
+from dynid.simulation.synthetic import Synthetic, plausible_parameters, synthesise
 
 MODULES = ("motions", "sensors", "closed_loop", "synthetic")
 """The order of this folder: a module imports only those before it."""
@@ -14,6 +14,6 @@ __all__ = [
     "SensorModel",
     "Synthetic",
     "plausible_parameters",
-    "simulate",
     "smooth_motion",
+    "synthesise",
 ]

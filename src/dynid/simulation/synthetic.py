@@ -17,7 +17,7 @@ from dynid.simulation.closed_loop import STEPPING, Controller, Stepping, tracked
 from dynid.simulation.motions import QuinticPath
 from dynid.simulation.sensors import EXACT, SensorModel
 
-__all__ = ["Synthetic", "plausible_parameters", "simulate", "with_values"]
+__all__ = ["Synthetic", "plausible_parameters", "synthesise", "with_values"]
 
 PLAUSIBLE = {
     "Fv": 0.05,
@@ -127,7 +127,7 @@ def with_values(
     return changed
 
 
-def simulate(
+def synthesise(
     model: TorqueModel,
     commanded: Motion,
     rng: np.random.Generator,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from dynid.chain.consistency import consistency
-from dynid.chain.formats.assembly import Carried, assembled, carried_bodies, frozen_joints, read_bodies
+from dynid.chain.formats.assembly import Carried, carried_bodies, frozen_joints, read_bodies, robot_of_bodies
 from dynid.chain.formats.bodies import Body, BodyTree
 from dynid.chain.formats.xml import Document, parse_markup, read_markup
 from dynid.chain.inertia import InertialParameters
@@ -126,7 +126,7 @@ def template_of(document: Document, robot: Robot, lock: Mapping[str, float]) -> 
                 f"{document.source}: {', '.join(extra)} can move in the file but not in the model; say where they "
                 f"stood: {flags}"
             )
-        found = assembled(tree, "keep", lock)
+        found = robot_of_bodies(tree, "keep", lock)
     except RobotError as error:
         raise ExportError(f"{document.source}: cannot be edited in place: {error}") from error
     if found.joint_names != robot.joint_names:
@@ -141,7 +141,7 @@ def template_of(document: Document, robot: Robot, lock: Mapping[str, float]) -> 
                 "that the model was identified with"
             )
     held = {name: value for name, value in held.items() if name in moving}
-    return Template(document, tree, found, held, carried_bodies(tree, lock))
+    return Template(document, tree, found, held, carried_bodies(tree, held))
 
 
 def _same_place(mine: Joint, theirs: Joint) -> bool:

@@ -1,8 +1,8 @@
-"""URDF and MJCF files as a `Robot`: fixed links lumped, mimic joints folded, impossible inertias refused."""
+"""URDF and MJCF files as a `Robot`: fixed links lumped, mimic joints folded, inconsistent inertias refused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,22 +21,25 @@ from dynid.errors import RobotError
 __all__ = [
     "Carried",
     "InertialsPolicy",
-    "assembled",
     "carried_bodies",
     "frozen_joints",
     "read_bodies",
-    "read_mjcf",
     "read_robot_file",
-    "read_urdf",
+    "robot_of_bodies",
 ]
 
 InertialsPolicy = Literal["check", "ignore", "keep"]
-"""What to do with the inertias of a file: refuse impossible ones, drop all, or keep whatever is finite."""
+"""What to do with the inertias of a file: refuse those no body has, drop all, or keep whatever is finite."""
 
 _ADVICE = (
-    "`dynid lint {source} --repair OUT` writes the nearest possible one, `--ignore-inertials` loads the robot without "
-    "nominal inertias"
+    "repair() writes the nearest physically consistent one, inertials='ignore' loads the robot without nominal inertias"
 )
+
+BODY_READERS: Mapping[str, tuple[str, Callable[[Document], BodyTree]]] = {
+    "robot": ("URDF", read_urdf_bodies),
+    "mujoco": ("MJCF", read_mjcf_bodies),
+}
+"""XML formats of robot files by their root element: what they are called, and what reads their bodies."""
 
 
 def read_robot_file(
@@ -50,7 +53,7 @@ def read_robot_file(
 
     Args:
         path: the file.
-        inertials: ``check`` refuses impossible inertias of links that move, ``ignore`` drops them all, ``keep``
+        inertials: ``check`` refuses inertias that no moving link has, ``ignore`` drops them all, ``keep``
             keeps whatever is finite.
         lock: joints to freeze, with their positions in rad or m; joints that mimic them freeze with them.
 
@@ -58,109 +61,72 @@ def read_robot_file(
         RobotFileError: the file cannot be used; the message names file, line, element and remedy.
         UnknownJoint: a joint to lock that does not exist.
     """
-    return assembled(read_bodies(Path(path)), inertials, lock or {})
-
-
-def read_urdf(
-    path: str | Path, *, inertials: InertialsPolicy = "check", lock: Mapping[str, float] | None = None
-) -> Robot:
-    """The robot of a URDF file (SI); arguments and errors as `read_robot_file`."""
-    return assembled(_bodies_of(read_markup(Path(path)), ("robot",)), inertials, lock or {})
-
-
-def read_mjcf(
-    path: str | Path, *, inertials: InertialsPolicy = "check", lock: Mapping[str, float] | None = None
-) -> Robot:
-    """The robot of an MJCF file (SI, gravity of its `<option>`); arguments and errors as `read_robot_file`."""
-    return assembled(_bodies_of(read_markup(Path(path)), ("mujoco",)), inertials, lock or {})
+    return robot_of_bodies(read_bodies(Path(path)), inertials, lock or {})
 
 
 def read_bodies(source: Path | Document) -> BodyTree:
     """The bodies of a URDF or MJCF file one by one (SI), before anything is lumped or refused."""
     document = read_markup(source) if isinstance(source, Path) else source
-    return _bodies_of(document, ("robot", "mujoco"))
-
-
-def _bodies_of(document: Document, roots: tuple[str, ...]) -> BodyTree:
     tag = document.root.tag
-    if tag not in roots:
-        wanted = " or ".join({"robot": "<robot> (URDF)", "mujoco": "<mujoco> (MJCF)"}[root] for root in roots)
+    if tag not in BODY_READERS:
+        wanted = " or ".join(f"<{root}> ({name})" for root, (name, _) in BODY_READERS.items())
         raise document.fault(document.root, f"a robot file starts with {wanted}, not with <{tag}>")
-    return read_urdf_bodies(document) if tag == "robot" else read_mjcf_bodies(document)
+    return BODY_READERS[tag][1](document)
 
 
 @dataclass(frozen=True, eq=False)
 class Carried:
     """The bodies that one joint moves as one, each with its frame's place in the frame of the first."""
 
-    joint: str
+    joint: BodyJoint
+    """The joint that moves them."""
+    parent: int
+    """Index of the group that carries this one, or `BASE`."""
+    T_parent_joint: Transform
+    """Joint frame in the frame of the first body of the parent group."""
     bodies: tuple[tuple[Body, Transform], ...]
 
 
-def carried_bodies(tree: BodyTree, lock: Mapping[str, float]) -> tuple[Carried, ...]:
-    """What every joint that is not fixed, locked (rad or m) or a follower of such carries, in the order of joints."""
-    frozen = frozen_joints(tree, lock)
+def carried_bodies(tree: BodyTree, frozen: Mapping[str, float]) -> tuple[Carried, ...]:
+    """What every joint that is neither fixed nor frozen (rad or m) carries, in the order of joints."""
     place: dict[str, tuple[int, Transform]] = {}
-    groups: list[tuple[str, list[tuple[Body, Transform]]]] = []
+    found: list[tuple[BodyJoint, int, Transform, list[tuple[Body, Transform]]]] = []
     for body in tree.bodies:
         if body.joint is None or body.parent is None:
             place[body.name] = (BASE, np.eye(4))
             continue
-        if body.moves and body.joint.name not in frozen:
-            place[body.name] = (len(groups), np.eye(4))
-            groups.append((body.joint.name, [(body, np.eye(4))]))
-            continue
         carrier, T_carrier_parent = place[body.parent]
-        T = T_carrier_parent @ body.joint.T_parent_joint
+        T_carrier_joint = T_carrier_parent @ body.joint.T_parent_joint
+        if body.moves and body.joint.name not in frozen:
+            place[body.name] = (len(found), np.eye(4))
+            found.append((body.joint, carrier, T_carrier_joint, [(body, np.eye(4))]))
+            continue
+        T_carrier_body = T_carrier_joint
         if body.moves:
-            held = Joint(
-                body.joint.name,
-                "prismatic" if body.joint.kind == "prismatic" else "revolute",
-                BASE,
-                T,
-                body.joint.axis,
-                Link(body.name),
-                body.joint.T_joint_body,
-            )
-            T = held.T_parent_link(frozen[body.joint.name])
-        place[body.name] = (carrier, T)
+            held = _joint(tree, body.joint, BASE, T_carrier_joint, Link(body.name))
+            T_carrier_body = held.T_parent_link(frozen[body.joint.name])
+        place[body.name] = (carrier, T_carrier_body)
         if carrier != BASE:
-            groups[carrier][1].append((body, T))
-    return tuple(Carried(joint, tuple(bodies)) for joint, bodies in groups)
+            found[carrier][3].append((body, T_carrier_body))
+    return tuple(Carried(joint, parent, T, tuple(bodies)) for joint, parent, T, bodies in found)
 
 
-def assembled(tree: BodyTree, inertials: InertialsPolicy, lock: Mapping[str, float]) -> Robot:
+def robot_of_bodies(tree: BodyTree, inertials: InertialsPolicy, lock: Mapping[str, float]) -> Robot:
     """The robot of a body tree (SI), fixed and locked links lumped; arguments and errors as `read_robot_file`."""
     frozen = frozen_joints(tree, lock)
-    carried: dict[str, tuple[int, Transform]] = {}
-    moving: list[tuple[Body, BodyJoint, int, Transform]] = []
-    groups: list[list[tuple[Body, Transform]]] = []
-    for body in tree.bodies:
-        if body.joint is None or body.parent is None:
-            carried[body.name] = (BASE, np.eye(4))
-            continue
-        carrier, T_carrier_parent = carried[body.parent]
-        T_carrier_joint = T_carrier_parent @ body.joint.T_parent_joint
-        if body.moves:
-            carried[body.name] = (len(groups), np.eye(4))
-            moving.append((body, body.joint, carrier, T_carrier_joint))
-            groups.append([(body, np.eye(4))])
-            continue
-        carried[body.name] = (carrier, T_carrier_joint)
-        if carrier != BASE:
-            groups[carrier].append((body, T_carrier_joint))
+    groups = carried_bodies(tree, {})
     if inertials == "check":
         for group in groups:
-            for body, _ in group:
+            for body, _ in group.bodies:
                 _check_inertial(tree, body)
     joints = tuple(
-        _joint(tree, *entry, _link(group, known=inertials != "ignore"))
-        for entry, group in zip(moving, groups, strict=True)
+        _joint(tree, group.joint, group.parent, group.T_parent_joint, _link(group, known=inertials != "ignore"))
+        for group in groups
     )
     return Robot(tree.name, joints, gravity=tree.gravity, source=tree.source).locked(frozen)
 
 
-def _joint(tree: BodyTree, body: Body, joint: BodyJoint, parent: int, T_parent_joint: Transform, link: Link) -> Joint:
+def _joint(tree: BodyTree, joint: BodyJoint, parent: int, T_parent_joint: Transform, link: Link) -> Joint:
     kind: Literal["revolute", "prismatic"] = "prismatic" if joint.kind == "prismatic" else "revolute"
     try:
         return Joint(
@@ -178,11 +144,11 @@ def _joint(tree: BodyTree, body: Body, joint: BodyJoint, parent: int, T_parent_j
         raise tree.fault(joint, str(error)) from error
 
 
-def _link(group: list[tuple[Body, Transform]], *, known: bool) -> Link:
+def _link(group: Carried, *, known: bool) -> Link:
     """The first body of the group with everything that is fixed to it."""
-    said = [body.inertial.parameters.moved(T) for body, T in group if body.inertial is not None]
+    said = [body.inertial.parameters.moved(T) for body, T in group.bodies if body.inertial is not None]
     nominal = sum(said, InertialParameters.zero()) if said and known else None
-    names = [body.name for body, _ in group]
+    names = [body.name for body, _ in group.bodies]
     return Link(names[0], nominal, tuple(names[1:]))
 
 
@@ -202,7 +168,7 @@ def _check_inertial(tree: BodyTree, body: Body) -> None:
     elif smallest <= 0.0:
         problem = f"the inertia about the centre of mass is not positive: a principal moment is {smallest:.4g} kg·m²"
     if problem is not None:
-        raise tree.fault(body, f"{problem}; {_ADVICE.format(source=tree.source)}")
+        raise tree.fault(body, f"{problem}; {_ADVICE}")
 
 
 def frozen_joints(tree: BodyTree, lock: Mapping[str, float]) -> dict[str, float]:
@@ -225,11 +191,11 @@ def frozen_joints(tree: BodyTree, lock: Mapping[str, float]) -> dict[str, float]
                 del waiting[name]
                 progress = True
     for name, mimic in waiting.items():
-        flags = " ".join(f"--lock {master}=0" for master in _leaders(waiting.values(), set(waiting)))
+        masters = _leaders(waiting.values(), set(waiting)) or [name]
         raise tree.fault(
             joints[name],
             f"joint {name!r} mimics {mimic.master!r}, and coupled joints are not supported; freeze them with "
-            f"{flags or f'--lock {name}=0'} (joints that mimic a frozen one follow it)",
+            f"lock={dict.fromkeys(masters, 0)} (joints that mimic a frozen one follow it)",
         )
     return frozen
 

@@ -13,7 +13,7 @@ from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial, Mimi
 from dynid.chain.formats.mjcf_parts import (
     ACTUATORS,
     Compiler,
-    Shape,
+    GeomShape,
     inherit_defaults,
     read_compiler,
     read_shape,
@@ -21,7 +21,8 @@ from dynid.chain.formats.mjcf_parts import (
 )
 from dynid.chain.formats.xml import Document, Element
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.robot import Limits, rotation_about, transform, unit
+from dynid.chain.placement import rotation_about, transform, unit
+from dynid.chain.robot import Limits
 
 __all__ = ["MUJOCO_GRAVITY", "read_mjcf_bodies"]
 
@@ -157,7 +158,7 @@ class _Reader:
         joint = self._joint(joints[-1][0], T_parent_body, joints[-1][1])
         yield Body(place.name, parent, joint, chosen, outline, place.element)
 
-    def _choose(self, inertial: Inertial | None, shapes: list[Shape]) -> Inertial | None:
+    def _choose(self, inertial: Inertial | None, shapes: list[GeomShape]) -> Inertial | None:
         policy = self.compiler.inertia_from_geometry
         if policy == "false" or (policy != "true" and inertial is not None):
             return inertial

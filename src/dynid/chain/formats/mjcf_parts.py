@@ -11,9 +11,9 @@ from dynid.arrays import Array, Float, Matrix3, Transform
 from dynid.chain.formats.bodies import Inertial
 from dynid.chain.formats.xml import Document, Element
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.robot import rotation_about, transform
+from dynid.chain.placement import rotation_about, transform
 
-__all__ = ["ACTUATORS", "Compiler", "Shape", "inherit_defaults", "read_compiler", "read_shape"]
+__all__ = ["ACTUATORS", "Compiler", "GeomShape", "inherit_defaults", "read_compiler", "read_shape"]
 
 ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
 """Tags of actuators; MuJoCo keeps one set of defaults for all of them."""
@@ -196,7 +196,7 @@ def _tag_of_parent(element: Element) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class GeomShape:
     """A geom: the box around it and, when its mass can be known without a mesh, its inertia."""
 
     half_sizes: tuple[float, float, float] | None
@@ -206,7 +206,7 @@ class Shape:
     """None for a mesh with mass, whose inertia only the mesh knows."""
 
 
-def read_shape(document: Document, compiler: Compiler, geom: Element, T_body_frame: Transform) -> Shape:
+def read_shape(document: Document, compiler: Compiler, geom: Element, T_body_frame: Transform) -> GeomShape:
     """A geom in its body's frame, SI; weightless outside the compiler's inertia groups."""
     kind = geom.get("type", "sphere" if geom.get("mesh") is None else "mesh")
     first, last = compiler.inertia_groups
@@ -220,7 +220,7 @@ def read_shape(document: Document, compiler: Compiler, geom: Element, T_body_fra
     T_frame_shape = transform(compiler.rotation(document, geom), document.numbers(geom, "pos", 3, (0.0, 0.0, 0.0)))
     nothing = Inertial(0.0, np.eye(4), np.zeros((3, 3)))
     if kind in _MASSLESS or kind in ("mesh", "sdf") or geom.get("mesh") is not None:
-        return Shape(None, T_body_frame @ T_frame_shape, nothing if weightless else None)
+        return GeomShape(None, T_body_frame @ T_frame_shape, nothing if weightless else None)
     sizes = list(document.numbers(geom, "size", None))
     if geom.get("fromto") is not None:
         ends = document.numbers(geom, "fromto", 6)
@@ -233,9 +233,9 @@ def read_shape(document: Document, compiler: Compiler, geom: Element, T_body_fra
     T_body_shape = T_body_frame @ T_frame_shape
     mass = document.number(geom, "mass", density * volume)
     if geom.get("shellinertia") == "true" and not weightless:
-        return Shape(half_sizes, T_body_shape, None)
+        return GeomShape(half_sizes, T_body_shape, None)
     solid = nothing if weightless else Inertial(mass, T_body_shape, mass * np.diag(per_mass))
-    return Shape(half_sizes, T_body_shape, solid)
+    return GeomShape(half_sizes, T_body_shape, solid)
 
 
 def _solid(

@@ -22,7 +22,8 @@ from dynid.chain.formats.bodies import (
 )
 from dynid.chain.formats.xml import Document, Element
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.robot import Limits, rotation_rpy, transform
+from dynid.chain.placement import rotation_rpy, transform
+from dynid.chain.robot import Limits
 from dynid.errors import RobotFileError
 
 __all__ = ["URDF_TENSOR", "read_urdf_bodies"]

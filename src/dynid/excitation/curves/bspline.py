@@ -10,7 +10,7 @@ from scipy.interpolate import BSpline
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.errors import ExcitationError
-from dynid.excitation.curves.curve import Bounds, States
+from dynid.excitation.curves.curve import CurveBounds, States
 
 __all__ = ["DEGREE", "SplineBasis", "SplineCurve"]
 
@@ -102,7 +102,7 @@ class SplineBasis:
         inside = np.clip(t, 0.0, self.length)
         return tuple(spline(inside, nu=order) for order in range(4))
 
-    def bounds(self, density: int) -> Bounds:
+    def bounds(self, density: int) -> CurveBounds:
         """Control points of the curve and its derivatives over finer knots (SI): a spline lies within their range."""
         spline = BSpline(_knots(self._n_control, self.length), self._spread, DEGREE)
         pieces = (self._n_control - DEGREE) * max(1, density // 2)
@@ -115,7 +115,7 @@ class SplineBasis:
             places = np.array([np.mean(knots[k + 1 : k + degree + 1]) for k in range(n_fine)])
             values = BSpline.design_matrix(np.clip(places, 0.0, self.length), knots, degree).toarray()
             rows.append(np.linalg.solve(values, spline(places, nu=order)))
-        return Bounds(tuple(rows), 1.0)
+        return CurveBounds(tuple(rows), 1.0)
 
     def curve(self, coefficients: Float[Array, "n_free n_dof"], centre: Float[Array, " n_dof"]) -> SplineCurve:
         """The spline of these control points about a centre (rad or m)."""

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from dynid.arrays import Array, Float
 
-__all__ = ["Basis", "Bounds", "Curve", "PerJoint", "States"]
+__all__ = ["Basis", "Curve", "CurveBounds", "PerJoint", "States"]
 
 PerJoint = float | Sequence[float] | Float[Array, "..."]
 """One number for all joints, or one a joint; its unit is said where it is used."""
@@ -26,7 +26,7 @@ class States(NamedTuple):
     """Jerks, per s³."""
 
 
-class Bounds(NamedTuple):
+class CurveBounds(NamedTuple):
     """Rows that bound a curve everywhere: it stays within `stretch` times the range of ``rows @ coefficients``.
 
     The range is stretched about its middle.
@@ -90,7 +90,7 @@ class Basis(Protocol):
         """Position (rad or m) and its three derivatives (per s, s², s³) per unit of each coefficient; `t` in s."""
         ...
 
-    def bounds(self, density: int) -> Bounds:
+    def bounds(self, density: int) -> CurveBounds:
         """What a curve and its derivatives can reach at *every* instant; `density` rows a coefficient, about."""
         ...
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.errors import ExcitationError
-from dynid.excitation.curves.curve import Bounds, States
+from dynid.excitation.curves.curve import CurveBounds, States
 
 __all__ = ["FourierBasis", "FourierSeries"]
 
@@ -120,7 +120,7 @@ class FourierBasis:
             np.hstack([-c * omega**2, -s * omega**2]),
         )
 
-    def bounds(self, density: int) -> Bounds:
+    def bounds(self, density: int) -> CurveBounds:
         r"""Samples of one period (SI), and the stretch by which they bound the series at every instant.
 
         A trigonometric polynomial of degree H that peaks at :math:`t_0` satisfies
@@ -130,7 +130,7 @@ class FourierBasis:
         n_rows = max(density, 4) * self.n_free
         stretch = 1.0 / np.cos(np.pi * self.harmonics / n_rows)
         t = np.arange(n_rows) * self.length / n_rows
-        return Bounds(self.matrices(t), float(stretch))
+        return CurveBounds(self.matrices(t), float(stretch))
 
     def curve(self, coefficients: Float[Array, "n_free n_dof"], centre: Float[Array, " n_dof"]) -> FourierSeries:
         """The series of these velocity amplitudes (rad/s or m/s; a, then b) about a centre (rad or m)."""

@@ -15,11 +15,11 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import PerJoint, States
-from dynid.excitation.trajectory import Cruise, Piece, Trajectory
+from dynid.excitation.trajectory import Cruise, MotionPiece, Trajectory
 
 __all__ = [
-    "Certificate",
     "EffortLimit",
+    "LimitCertificate",
     "LimitUse",
     "MotionLimits",
     "PathLimit",
@@ -261,7 +261,7 @@ class LimitUse:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class LimitCertificate:
     """The check of a trajectory against every limit: dense samples, and an estimate of what happens between them."""
 
     uses: tuple[LimitUse, ...]
@@ -288,7 +288,7 @@ def certify(
     *,
     rate_hz: float = 0.0,
     unchecked: tuple[str, ...] = (),
-) -> Certificate:
+) -> LimitCertificate:
     """Check a trajectory against every limit, on a dense grid with an allowance for what happens between its points.
 
     Args:
@@ -319,7 +319,7 @@ def certify(
     ]
     for path, values in zip(path_limits, worst, strict=True):
         uses += _uses(path.name, path.labels, values, np.zeros(len(values)))
-    return Certificate(tuple(uses), rate, unchecked)
+    return LimitCertificate(tuple(uses), rate, unchecked)
 
 
 def _uses(
@@ -329,7 +329,7 @@ def _uses(
         yield LimitUse(quantity, label, float(value), float(bound))
 
 
-def _sampled(piece: Piece, rate_hz: float) -> States:
+def _sampled(piece: MotionPiece, rate_hz: float) -> States:
     """States of a piece on an even grid that holds both ends; whole repetitions of a curve are checked once."""
     if isinstance(piece, Cruise) and np.isfinite(piece.curve.length):
         repeats = int(piece.cruise / piece.curve.length * (1.0 + 1e-12))

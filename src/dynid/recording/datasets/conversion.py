@@ -14,9 +14,9 @@ from dynid.arrays import Array, Float
 from dynid.errors import DataSetError
 from dynid.recording.recording import Recording
 
-__all__ = ["CONVERTERS", "Rows", "convert", "numbers_digest"]
+__all__ = ["CONVERTERS", "RowRange", "convert", "numbers_digest"]
 
-Rows = tuple[int, int] | None
+RowRange = tuple[int, int] | None
 """First and last row to keep, counted from 1 as the authors' own scripts count; None keeps all."""
 UR_COLUMNS = 19
 """Time, six positions, velocities and currents; what follows differs from file to file."""
@@ -26,7 +26,7 @@ WAM_RECORD_COLUMNS = 15
 WAM_REFERENCE_HZ = 1000.0
 
 
-def convert(kind: str, files: Mapping[str, bytes], *, rows: Rows = None) -> dict[str, Recording]:
+def convert(kind: str, files: Mapping[str, bytes], *, rows: RowRange = None) -> dict[str, Recording]:
     """Recordings (SI units at the joints), by the name of their log, from the bytes of published files.
 
     Args:
@@ -80,7 +80,7 @@ def _stem(name: str) -> str:
 PANDA_PARTS = ("time", "positions", "velocity", "torques")
 
 
-def _panda(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recording]:
+def _panda(files: Mapping[str, bytes], rows: RowRange) -> dict[str, Recording]:
     """Four texts of one number a line: time in s, and for each instant seven positions, velocities and torques."""
     found: dict[str, Float[Array, " n_numbers"]] = {}
     for name, content in files.items():
@@ -104,7 +104,7 @@ def _panda(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recording]:
     }
 
 
-def _ur(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recording]:
+def _ur(files: Mapping[str, bytes], rows: RowRange) -> dict[str, Recording]:
     """Rows without a header: t, q1…q6, dq1…dq6, i1…i6, then targets that are not used."""
     found = {}
     for name, content in files.items():
@@ -122,7 +122,7 @@ def _ur(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recording]:
     return found
 
 
-def _wam_record(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recording]:
+def _wam_record(files: Mapping[str, bytes], rows: RowRange) -> dict[str, Recording]:
     """Rows of t, q1…q7, tau1…tau7 separated by white space, as the robot was recorded."""
     found = {}
     for name, content in files.items():
@@ -136,7 +136,7 @@ def _wam_record(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recording]:
     return found
 
 
-def _wam_reference(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recording]:
+def _wam_reference(files: Mapping[str, bytes], rows: RowRange) -> dict[str, Recording]:
     """Rows of q1…q7 at 1 kHz separated by white space, as the robot was commanded."""
     found = {}
     for name, content in files.items():
@@ -148,7 +148,7 @@ def _wam_reference(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recordin
     return found
 
 
-def _wam_series(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recording]:
+def _wam_series(files: Mapping[str, bytes], rows: RowRange) -> dict[str, Recording]:
     r"""One period of each designed series, sampled at 200 Hz.
 
     .. math::
@@ -180,7 +180,7 @@ def _wam_series(files: Mapping[str, bytes], rows: Rows) -> dict[str, Recording]:
     return found
 
 
-def _kept(name: str, n_rows: int, rows: Rows) -> slice:
+def _kept(name: str, n_rows: int, rows: RowRange) -> slice:
     if rows is None:
         return slice(None)
     first, last = rows
@@ -189,7 +189,7 @@ def _kept(name: str, n_rows: int, rows: Rows) -> slice:
     return slice(first - 1, last)
 
 
-CONVERTERS: dict[str, Callable[[Mapping[str, bytes], Rows], dict[str, Recording]]] = {
+CONVERTERS: dict[str, Callable[[Mapping[str, bytes], RowRange], dict[str, Recording]]] = {
     "panda": _panda,
     "ur": _ur,
     "wam-record": _wam_record,

@@ -31,7 +31,7 @@ CHUNK_BYTES = 1 << 16
 TIMEOUT = 30.0
 """Seconds without a byte after which a download is given up."""
 
-Progress = Callable[[str, int, int], None]
+DownloadProgress = Callable[[str, int, int], None]
 """Told the file, the bytes that are there, and how many there will be (0 where that is not known)."""
 
 
@@ -66,7 +66,7 @@ def fetch_data(
     mirror: Path | None = None,
     unverified: bool = False,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
 ) -> Fetched:
     """Put a data set into a folder, with a README; from `mirror` where it has it, else from its authors by HTTPS.
 
@@ -142,7 +142,7 @@ def _check_hash(where: str, content: bytes, sha256: str) -> None:
         raise DataSetError(f"{where}: SHA-256 is {found}, not {sha256}; it is not the published file, nothing was kept")
 
 
-def _download(wanted: DataSet, stage: Path, downloads: Path, progress: Progress | None) -> tuple[str, ...]:
+def _download(wanted: DataSet, stage: Path, downloads: Path, progress: DownloadProgress | None) -> tuple[str, ...]:
     """Fetch and convert what the authors publish; the names of the files that nothing vouches for."""
     doubtful: list[str] = []
     for file in wanted.files:
@@ -199,7 +199,7 @@ class _Meter:
 
     name: str
     limit: int
-    told: Progress | None
+    told: DownloadProgress | None
     expected: int = 0
     done: int = field(default=0, init=False)
 
@@ -230,7 +230,7 @@ class _Meter:
             raise DataSetError(f"{self.name}: larger than {self.limit} bytes; stopped, nothing was kept")
 
 
-def _retrieved(source: SourceFile, downloads: Path, progress: Progress | None) -> bytes:
+def _retrieved(source: SourceFile, downloads: Path, progress: DownloadProgress | None) -> bytes:
     """The content of a published file, checked where its hash is known."""
     import pooch
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dynid.errors import UnknownName
-from dynid.recording.datasets.conversion import Rows
+from dynid.recording.datasets.conversion import RowRange
 
 __all__ = ["DATA_SETS", "DataFile", "DataSet", "SourceFile", "data_set"]
 
@@ -56,7 +56,7 @@ class DataFile:
     """What it is made from; empty where it exists in mirrors only."""
     converter: str = ""
     """The form of the sources; empty for a plain copy."""
-    rows: Rows = None
+    rows: RowRange = None
 
     @property
     def verified(self) -> bool:
@@ -259,9 +259,9 @@ DATA_SETS: dict[str, DataSet] = {
                 ),
                 DataFile(
                     name="facts.json",
-                    what="facts: drive gains, load, figures of the authors; mirrors only",
-                    sha256="f2ea33fef67b8131549b4b4d60eb6d3ae3670ee08cd81e8f1bd32beb92f5b83c",
-                    n_bytes=1148,
+                    what="facts: drive gains, load, figures of the authors, times of the contacts; mirrors only",
+                    sha256="bfe49101998f85e2501491a5d4d1d5bbbac7673d33309dab92a816a703aa6cfe",
+                    n_bytes=1712,
                 ),
             ),
             notes=_UR_NOTES,

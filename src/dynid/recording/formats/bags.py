@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -12,13 +15,13 @@ import numpy as np
 from dynid.arrays import Array, Float, Int
 from dynid.errors import RecordingError, UnknownName
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.columns import Block, Table
+from dynid.recording.log_format import LogBlock, LogFormat, LogTable
 from dynid.recording.recording import WRENCH_AXES
 
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
 
-__all__ = ["bag_table"]
+__all__ = ["BAG"]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
@@ -65,7 +68,7 @@ class _WrenchStamped(_Message, Protocol):
     wrench: _Wrench
 
 
-def bag_table(path: Path, columns: ColumnMap) -> Table:
+def open_bag(path: Path, columns: ColumnMap) -> LogTable:
     """The table of a bag: ``t`` in s since its first sample, ``q.NAME``, ``dq.NAME`` and ``tau.NAME``.
 
     Messages that lack a joint are skipped and counted. A WrenchStamped topic, where the map names one, is
@@ -87,11 +90,11 @@ def bag_table(path: Path, columns: ColumnMap) -> Table:
         if columns.wrench_topic is not None:
             wrench_topic = _topic(reader, path, WRENCH_STAMPED, columns.wrench_topic, "wrench_topic")
 
-    def blocks(names: Sequence[str], n_samples: int) -> Iterator[Block]:
+    def blocks(names: Sequence[str], n_samples: int) -> Iterator[LogBlock]:
         return _blocks(path, columns, topic, wrench_topic, names, n_samples)
 
     wrench = WRENCH_AXES if wrench_topic else ()
-    return Table(str(path), ("t", *sorted(offered), *wrench), blocks)
+    return LogTable(str(path), ("t", *sorted(offered), *wrench), blocks)
 
 
 def _opened(path: Path) -> AnyReader:
@@ -151,7 +154,7 @@ def _offered(content: object) -> Iterator[str]:
 
 def _blocks(
     path: Path, columns: ColumnMap, topic: str, wrench_topic: str | None, names: Sequence[str], n_samples: int
-) -> Iterator[Block]:
+) -> Iterator[LogBlock]:
     wrench_places = [names.index(axis) for axis in WRENCH_AXES if axis in names]
     start: int | None = None
     with _opened(path) as reader, _opened(path) as wrench_reader:
@@ -174,7 +177,7 @@ def _blocks(
                 start = int(stamps[0])
             if "t" in names:
                 values[:, names.index("t")] = (stamps - (start or 0)) * NANOSECOND
-            yield Block(values, len(chunk) - len(values))
+            yield LogBlock(values, len(chunk) - len(values))
 
 
 def _rows(messages: Iterator[tuple[int, object]], names: Sequence[str]) -> Iterator[tuple[int, list[float] | None]]:
@@ -228,3 +231,27 @@ class _WrenchTrack:
         n_passed = max(int(np.searchsorted(known, asked[-1], side="right")) - 1, 0)
         del self._stamps[:n_passed], self._values[:n_passed]
         return found
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    from rosbags.highlevel import AnyReaderError
+    from rosbags.rosbag1 import ReaderError as ReaderError1
+    from rosbags.rosbag2 import ReaderError as ReaderError2
+    from rosbags.serde import SerdeError
+
+    found = [AnyReaderError, ReaderError1, ReaderError2, SerdeError, sqlite3.Error, struct.error, AssertionError]
+    with suppress(ModuleNotFoundError):  # rosbags reads SQLite by the one or the other, as its version is
+        import apsw
+
+        found.append(apsw.Error)
+    return *found, AttributeError, LookupError, ArithmeticError, TypeError, ValueError
+
+
+def _is_folder_of_bag(path: Path) -> bool:
+    return (path / "metadata.yaml").is_file()
+
+
+BAG = LogFormat(
+    kind="ROS bag", suffixes=(".bag", ".db3", ".mcap"), open=open_bag, errors=_errors, sniff=_is_folder_of_bag
+)
+"""ROS 1 and ROS 2 bags, the latter also as folders, and MCAP."""

@@ -11,18 +11,18 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.errors import RecordingError
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.columns import Block, Table, regrouped
+from dynid.recording.log_format import LogBlock, LogFormat, LogTable, regrouped, starts_with
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["parquet_table"]
+__all__ = ["PARQUET"]
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """What one unit of Arrow's time stamps is in s."""
 
 
-def parquet_table(path: Path, columns: ColumnMap) -> Table:
+def open_parquet(path: Path, columns: ColumnMap) -> LogTable:
     """The table of a Parquet file; time stamps become seconds.
 
     Raises:
@@ -44,11 +44,11 @@ def parquet_table(path: Path, columns: ColumnMap) -> Table:
         names += labels
         homes |= dict.fromkeys(labels, field)
 
-    def blocks(wanted: Sequence[str], n_samples: int) -> Iterator[Block]:
+    def blocks(wanted: Sequence[str], n_samples: int) -> Iterator[LogBlock]:
         fields = list(dict.fromkeys(homes[label] for label in wanted))
         return regrouped(_pieces(path, fields, wanted, columns.first, n_samples), n_samples)
 
-    return Table(str(path), tuple(names), blocks, unfit)
+    return LogTable(str(path), tuple(names), blocks, unfit)
 
 
 def _pieces(
@@ -114,3 +114,15 @@ def _numbers(content: pa.Array) -> Float[Array, " n_samples"]:
     import pyarrow as pa
 
     return content.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    import pyarrow as pa
+
+    return pa.ArrowException, UnicodeDecodeError
+
+
+PARQUET = LogFormat(
+    kind="Parquet file", suffixes=(".parquet", ".pq"), open=open_parquet, errors=_errors, sniff=starts_with(b"PAR1")
+)
+"""Apache Parquet, columns of numbers, lists or structs."""

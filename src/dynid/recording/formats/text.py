@@ -18,11 +18,11 @@ from dynid.arrays import Array, Float
 from dynid.disk import whole_file
 from dynid.errors import RecordingError
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.columns import Block, Table, regrouped
+from dynid.recording.log_format import LogBlock, LogFormat, LogTable, regrouped
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, Recording
 from dynid.recording.spelling import STEMS
 
-__all__ = ["text_table", "write_csv"]
+__all__ = ["TEXT", "write_csv"]
 
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 1 << 16
@@ -53,7 +53,7 @@ class _Dialect:
         return _cells(line, self.delimiter)
 
 
-def text_table(path: Path, columns: ColumnMap) -> Table:
+def open_text(path: Path, columns: ColumnMap) -> LogTable:
     """The table of a text file with a header; lines that start with # are comments.
 
     Raises:
@@ -62,10 +62,10 @@ def text_table(path: Path, columns: ColumnMap) -> Table:
     del columns  # A text file needs no hints to be taken apart.
     dialect = _dialect(path)
 
-    def blocks(names: Sequence[str], n_samples: int) -> Iterator[Block]:
+    def blocks(names: Sequence[str], n_samples: int) -> Iterator[LogBlock]:
         return _blocks(path, dialect, names, n_samples)
 
-    return Table(str(path), dialect.names, blocks)
+    return LogTable(str(path), dialect.names, blocks)
 
 
 def write_csv(recording: Recording, path: Path) -> None:
@@ -177,7 +177,7 @@ def _texts(stream: gzip.GzipFile | io.BufferedReader) -> Iterator[bytes]:
             yield text
 
 
-def _blocks(path: Path, dialect: _Dialect, names: Sequence[str], n_samples: int) -> Iterator[Block]:
+def _blocks(path: Path, dialect: _Dialect, names: Sequence[str], n_samples: int) -> Iterator[LogBlock]:
     import pyarrow as pa
 
     with _open(path) as stream:
@@ -244,3 +244,13 @@ def _diagnosed(path: Path, dialect: _Dialect, names: Sequence[str], reason: str)
     if n_rows == 0:
         return RecordingError(f"{path}: a header but no rows; check that the log was written to its end")
     return RecordingError(f"{path}: cannot be read as a table of numbers: {reason}")
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    import pyarrow as pa
+
+    return pa.ArrowException, UnicodeDecodeError
+
+
+TEXT = LogFormat(kind="text file", suffixes=(".csv", ".tsv", ".txt", ".gz"), open=open_text, errors=_errors)
+"""Comma, semicolon, tab or space separated values."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Transform
 from dynid.chain.formats.xml import Document, Element, read_markup
-from dynid.chain.robot import rotation_rpy, transform
+from dynid.chain.placement import rotation_rpy, transform
 from dynid.errors import ParameterError, RobotFileError, UnknownName
 from dynid.regression.retrieval.shapes import Hull, mesh_vertices
 
