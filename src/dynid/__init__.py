@@ -137,7 +137,6 @@ _HOMES = {
         "Prior",
         "Regression",
         "Retrieval",
-        "RetrievalConstraints",
         "RetrievalObjective",
         "Reverse",
         "Robust",
@@ -155,7 +154,7 @@ _HOMES = {
         "identify_payload",
         "read_bounds",
         "read_controller_samples",
-        "read_retrieval",
+        "read_constraints",
     ),
     "dynid.tracking": (
         "Bound",

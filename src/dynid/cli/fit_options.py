@@ -18,10 +18,10 @@ from dynid.regression import (
     Estimate,
     Feasible,
     FrictionChoice,
+    ParameterBounds,
     Prior,
     Regression,
     Retrieval,
-    RetrievalConstraints,
     Robust,
     needs_search,
     read_bounds,
@@ -72,14 +72,14 @@ class FitOptions:
         """What is asked of the full parameters (SI)."""
         return Constraints(
             triangle=self.condition == "triangle",
-            bounds=None if self.bounds is None else read_bounds(self.bounds),
+            bounds=ParameterBounds() if self.bounds is None else read_bounds(self.bounds),
             total_mass=self.total_mass,
         )
 
     def fit(self, regression: Regression, seed: int = 0) -> Estimate:
         """The estimate by the chosen estimator."""
         if self.estimator == "retrieval":
-            return Retrieval(demands=RetrievalConstraints(convex=self.constraints()), seed=seed).fit(regression)
+            return Retrieval(constraints=self.constraints(), seed=seed).fit(regression)
         if self.estimator == "feasible":
             return Feasible(constraints=self.constraints(), prior=Prior(rule=self.prior)).fit(regression)
         plain: dict[str, OLS | WLS | Robust] = {"ols": OLS(), "wls": WLS(), "robust": Robust()}

@@ -2,9 +2,15 @@
 
 from dynid.regression.auto_settings import ThresholdChoice, estimated_delay, velocity_threshold
 from dynid.regression.bootstrap import Bootstrap, bootstrap
+from dynid.regression.constraints.compiled import CompiledConstraints, ConstraintCheck
+from dynid.regression.constraints.constraints import Constraints, ParameterBound, ParameterBounds, Symmetry, Tie
+from dynid.regression.constraints.files import read_bounds, read_constraints
+from dynid.regression.constraints.link_parameters import Links, RetrievedLink
+from dynid.regression.constraints.meshes import link_hull
+from dynid.regression.constraints.regions import Frustum, Hull, RegionUnion, Sphere
+from dynid.regression.constraints.user_functions import UserFunction, UserFunctionError
 from dynid.regression.drive_gains import DriveGains, identify_gains
 from dynid.regression.estimate import Estimate, FitError, Uncertainty, uncertainty
-from dynid.regression.feasible.constraints import Bounds, Constraints, read_bounds
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.friction.choice import FrictionChoice, choose_friction, needs_search
@@ -14,16 +20,10 @@ from dynid.regression.least_squares import OLS, WLS, Robust, unexcited
 from dynid.regression.model_file import Compressed, IdentifiedModel, load_model, save_model
 from dynid.regression.payload import KnownArm, Payload, identify_payload
 from dynid.regression.problem import Regression, Stacked, compress
-from dynid.regression.retrieval.config import read_retrieval
-from dynid.regression.retrieval.constraints import RetrievalConstraints, Symmetry, Tie, UserFunction, UserFunctionError
-from dynid.regression.retrieval.link_meshes import link_hull
+from dynid.regression.retrieval.lagrangian import RetrievalProblem, RetrievalRun
 from dynid.regression.retrieval.objective import RetrievalObjective
-from dynid.regression.retrieval.parametrisation import Links, RetrievedLink
-from dynid.regression.retrieval.penalties import ConstraintCheck, Penalties, compile_demands
-from dynid.regression.retrieval.problem import RetrievalProblem, RetrievalRun
 from dynid.regression.retrieval.retrieval import Retrieval, RetrievalResult, SolutionSpread
-from dynid.regression.retrieval.search import Annealing, MultiStart
-from dynid.regression.retrieval.shapes import Frustum, Hull, Sphere, Union
+from dynid.regression.retrieval.search import MultiStart, SearchEngine, SimulatedAnnealing
 from dynid.regression.reverse import ControllerSamples, Reverse, ReverseEstimate, read_controller_samples
 from dynid.regression.rows import JointRows, RowSource, SampleRows
 from dynid.regression.status import Status
@@ -39,6 +39,7 @@ MODULES = (
     "bootstrap",
     "least_squares",
     "auto_settings",
+    "constraints",
     "feasible",
     "reverse",
     "retrieval",
@@ -52,9 +53,8 @@ MODULES = (
 __all__ = [
     "OLS",
     "WLS",
-    "Annealing",
     "Bootstrap",
-    "Bounds",
+    "CompiledConstraints",
     "Compressed",
     "ConstraintCheck",
     "Constraints",
@@ -74,12 +74,13 @@ __all__ = [
     "KnownArm",
     "Links",
     "MultiStart",
+    "ParameterBound",
+    "ParameterBounds",
     "Payload",
-    "Penalties",
     "Prior",
+    "RegionUnion",
     "Regression",
     "Retrieval",
-    "RetrievalConstraints",
     "RetrievalObjective",
     "RetrievalProblem",
     "RetrievalResult",
@@ -90,6 +91,8 @@ __all__ = [
     "Robust",
     "RowSource",
     "SampleRows",
+    "SearchEngine",
+    "SimulatedAnnealing",
     "SolutionSpread",
     "Sphere",
     "Stacked",
@@ -99,12 +102,10 @@ __all__ = [
     "ThresholdChoice",
     "Tie",
     "Uncertainty",
-    "Union",
     "UserFunction",
     "UserFunctionError",
     "bootstrap",
     "choose_friction",
-    "compile_demands",
     "compress",
     "estimated_delay",
     "fit_friction",
@@ -117,8 +118,8 @@ __all__ = [
     "needs_search",
     "never_reversing",
     "read_bounds",
+    "read_constraints",
     "read_controller_samples",
-    "read_retrieval",
     "save_model",
     "uncertainty",
     "unexcited",

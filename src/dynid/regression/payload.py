@@ -16,8 +16,8 @@ from dynid.dynamics.joint_model import OnJoints
 from dynid.dynamics.model import Column, TorqueModel
 from dynid.errors import ParameterError, RegressionError
 from dynid.recording.conditioning import Samples, Segment
+from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.estimate import FitError, uncertainty
-from dynid.regression.feasible.constraints import Constraints
 from dynid.regression.feasible.programme import solve
 from dynid.regression.friction.rows import with_reference
 from dynid.regression.least_squares import joint_weights

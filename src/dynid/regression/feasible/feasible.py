@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.estimate import Estimate, full_estimate
-from dynid.regression.feasible.constraints import Constraints
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.feasible.programme import solve
 from dynid.regression.least_squares import joint_weights
