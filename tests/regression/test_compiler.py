@@ -281,9 +281,7 @@ def test_what_the_programme_does_not_know_is_told_and_refused(model):
     )
     made = asked.compile(model)
     assert made.left_out == ("I1xx = 0.1", "I2zz = 0.3", "union of link1 (its box counts)", "c1x = c2x", "heavy")
-    with pytest.raises(
-        ParameterError, match=r"I1xx is about.*I2zz is about.*union of.*c1x = c2x.*function heavy"
-    ):
+    with pytest.raises(ParameterError, match=r"I1xx is about.*I2zz is about.*union of.*c1x = c2x.*function heavy"):
         made.require_convex()
     assert [bound.name for bound in made.inertia_bounds] == ["I1yy"]
     assert {"m2 = 1", "m1 = m2", "symmetry of link2: cz = 0"} <= set(made.pins.names)

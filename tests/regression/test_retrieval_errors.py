@@ -1,6 +1,7 @@
 """What a retrieval refuses: each message names the thing at fault."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -132,9 +133,9 @@ def test_an_unknown_name_offers_the_nearest(arm, demands, message):
 def test_coefficients_of_another_robot_are_refused(arm):
     _, base, _ = arm
     panda = base_parameters(TorqueModel(load_robot("panda")))
-    with pytest.raises(ParameterError, match="43 coefficients for a robot with 8: they belong to another robot"):
+    with pytest.raises(ParameterError, match="43 base parameters for a robot with 8: they belong to another robot"):
         RetrievalObjective.coefficients(base, np.zeros(panda.n_base))
-    with pytest.raises(UnknownName, match="no coefficient 'J1zz'; did you mean"):
+    with pytest.raises(UnknownName, match="no base parameter 'J1zz'; did you mean"):
         RetrievalObjective.coefficients(base, dict.fromkeys(panda.leading, 0.0))
     with pytest.raises(ParameterError, match=r"missing J2yz.* another robot"):
         RetrievalObjective.coefficients(base, dict.fromkeys(base.leading[:4], 0.0))
@@ -201,8 +202,8 @@ def test_a_configuration_file_says_all_that_code_can_say(arm, tmp_path):
     file = tmp_path / "retrieval.toml"
     file.write_text(CONFIG)
     demands = read_constraints(file, allow_code=True)
-    assert isinstance(demands.shapes["link1"], Hull)
-    union = demands.shapes["link2"]
+    assert isinstance(demands.com_regions["link1"], Hull)
+    union = demands.com_regions["link2"]
     assert isinstance(union, RegionUnion)
     assert [type(part) for part in union.parts] == [Frustum, Frustum, Box, Sphere, Ellipsoid]
     found = solve(arm, demands, workers=2)
@@ -214,7 +215,7 @@ def test_a_configuration_file_says_all_that_code_can_say(arm, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('functions = ["my_rules:low"]', r"retrieval.toml: names code to run \(my_rules:low\).*--allow-code"),
+        ('functions = ["my_rules:low"]', r"retrieval.toml: names code to run \(my_rules:low\).*allow_code=True"),
         ("total_mas = [1, 2]", "retrieval.toml: total_mas: extra inputs are not permitted"),
         ("total_mass = [5, 2]", "total mass ≥ 5 kg"),
         ("[shape.link1]\ntype = 'torus'", r"shape.link1: .*'torus'"),

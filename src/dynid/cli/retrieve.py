@@ -21,6 +21,7 @@ from dynid.cli.workers import Workers, WorkersOption
 from dynid.disk import at_once, claimed, write_whole
 from dynid.errors import ParameterError
 from dynid.regression import (
+    CodeNotAllowed,
     Constraints,
     IdentifiedModel,
     MultiStart,
@@ -77,7 +78,10 @@ class SearchOptions:
         """All constraints (SI): the configuration file, then what the command line adds or replaces."""
         asked = Constraints()
         if self.config is not None:
-            asked = read_constraints(self.config, allow_code=self.allow_code, robot_file=_robot_file(robot))
+            try:
+                asked = read_constraints(self.config, allow_code=self.allow_code, robot_file=_robot_file(robot))
+            except CodeNotAllowed as error:
+                raise ParameterError(f"{error} (--allow-code)") from error
         if self.bounds is not None:
             asked = replace(asked, bounds=ParameterBounds((*read_bounds(self.bounds).entries, *asked.bounds.entries)))
         return asked if self.total_mass is None else replace(asked, total_mass=self.total_mass)

@@ -8,7 +8,7 @@ from dynid.regression.constraints.files import read_bounds, read_constraints
 from dynid.regression.constraints.link_parameters import Links, RetrievedLink
 from dynid.regression.constraints.meshes import link_hull
 from dynid.regression.constraints.regions import Frustum, Hull, RegionUnion, Sphere
-from dynid.regression.constraints.user_functions import UserFunction, UserFunctionError
+from dynid.regression.constraints.user_functions import CodeNotAllowed, UserFunction, UserFunctionError
 from dynid.regression.drive_gains import DriveGains, identify_gains
 from dynid.regression.estimate import Estimate, FitError, Uncertainty, uncertainty
 from dynid.regression.feasible.feasible import Feasible
@@ -54,6 +54,7 @@ __all__ = [
     "OLS",
     "WLS",
     "Bootstrap",
+    "CodeNotAllowed",
     "CompiledConstraints",
     "Compressed",
     "ConstraintCheck",

@@ -28,7 +28,7 @@ from dynid.regression.constraints.constraints import (
 from dynid.regression.constraints.meshes import link_hull
 from dynid.regression.constraints.parameter_names import find_parameter
 from dynid.regression.constraints.regions import Frustum, Hull, Region, RegionUnion, Sphere
-from dynid.regression.constraints.user_functions import ImportedFunction, UserFunction
+from dynid.regression.constraints.user_functions import CodeNotAllowed, ImportedFunction, UserFunction
 
 __all__ = ["read_bounds", "read_constraints"]
 
@@ -168,6 +168,7 @@ def read_constraints(path: Path, *, allow_code: bool = False, robot_file: Path |
 
     Raises:
         ParameterError: naming the file and the key.
+        CodeNotAllowed: it names functions, and `allow_code` is False.
     """
     content = read_toml(path, ParameterError)
     try:
@@ -180,12 +181,13 @@ def read_constraints(path: Path, *, allow_code: bool = False, robot_file: Path |
     except ContradictoryBounds as error:
         raise ContradictoryBounds(error.clashing, where=str(path)) from error
     except ParameterError as error:
-        raise ParameterError(f"{path}: {error}") from error
+        kind = CodeNotAllowed if isinstance(error, CodeNotAllowed) else ParameterError
+        raise kind(f"{path}: {error}") from error
 
 
 def _constraints(entries: _File, folder: Path, robot_file: Path | None, *, allow_code: bool) -> Constraints:
     if entries.functions and not allow_code:
-        raise ParameterError(f"names code to run ({', '.join(entries.functions)}); read it, then pass allow_code=True")
+        raise CodeNotAllowed(f"names code to run ({', '.join(entries.functions)}); read it, then pass allow_code=True")
     place = _Place(folder, folder / entries.robot if entries.robot else robot_file)
     functions = [ImportedFunction(reference, folder) for reference in entries.functions]
     for function in functions:

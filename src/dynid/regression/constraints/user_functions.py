@@ -12,7 +12,7 @@ from pathlib import Path
 from dynid.errors import ParameterError
 from dynid.regression.constraints.link_parameters import Links
 
-__all__ = ["ImportedFunction", "UserFunction", "UserFunctionError"]
+__all__ = ["CodeNotAllowed", "ImportedFunction", "UserFunction", "UserFunctionError"]
 
 _USER_ERRORS = (
     ArithmeticError,
@@ -27,6 +27,10 @@ _USER_ERRORS = (
     ValueError,
 )
 """What a function may raise that is a fault of the function; anything else ends the search."""
+
+
+class CodeNotAllowed(ParameterError):
+    """A file that names code to run, where the caller did not allow it."""
 
 
 class UserFunctionError(ParameterError):
