@@ -313,7 +313,7 @@ def test_a_solver_stopped_early_says_so_and_never_gives_an_impossible_robot(sett
     for prior in (Prior(), Prior("centred"), Prior("nominal", 1.0)):
         solution = solve(R, rho, model, base, prior=prior, residual=residual, solver=settings)
         assert solution.status is Status.STOPPED_EARLY
-        assert "allow more iterations" in solution.status.value
+        assert "raise max_iterations" in solution.status.value
         assert np.all(np.isnan(solution.theta)) or np.all(solution.link_margins > 0.0)
 
 

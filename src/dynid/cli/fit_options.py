@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -12,24 +12,25 @@ from dynid.chain import Robot
 from dynid.cli.options import FrictionName
 from dynid.dynamics import JointModel, RotorInertia, TorqueModel, friction_models
 from dynid.regression import (
-    OLS,
-    WLS,
+    ESTIMATORS,
     Constraints,
     Estimate,
-    Feasible,
+    EstimatorOptions,
     FrictionChoice,
     ParameterBounds,
     Prior,
     Regression,
-    Retrieval,
-    Robust,
+    make_estimator,
     needs_search,
     read_bounds,
 )
 
 __all__ = ["FitOptions"]
 
-EstimatorName = Literal["ols", "wls", "robust", "feasible", "retrieval"]
+if TYPE_CHECKING:
+    EstimatorName = str
+else:
+    EstimatorName = Literal[tuple(ESTIMATORS)]
 
 
 @Parameter(name="*")
@@ -78,9 +79,5 @@ class FitOptions:
 
     def fit(self, regression: Regression, seed: int = 0) -> Estimate:
         """The estimate by the chosen estimator."""
-        if self.estimator == "retrieval":
-            return Retrieval(constraints=self.constraints(), seed=seed).fit(regression)
-        if self.estimator == "feasible":
-            return Feasible(constraints=self.constraints(), prior=Prior(rule=self.prior)).fit(regression)
-        plain: dict[str, OLS | WLS | Robust] = {"ols": OLS(), "wls": WLS(), "robust": Robust()}
-        return plain[self.estimator].fit(regression)
+        options = EstimatorOptions(constraints=self.constraints(), prior=Prior(rule=self.prior), seed=seed)
+        return make_estimator(self.estimator, options).fit(regression)

@@ -37,6 +37,7 @@ from dynid.regression import (
     StreamedRows,
     compress,
     estimated_delay,
+    make_estimator,
     needs_search,
     velocity_threshold,
 )
@@ -177,7 +178,7 @@ def identified(job: IdentifyJob, out: Path, step: Step) -> Outcome:
 
 
 def _resampled(job: IdentifyJob, regression: Regression) -> Bootstrap:
-    if job.fit.estimator == "robust":
+    if make_estimator(job.fit.estimator).needs_rows:
         raise RegressionError("--bootstrap: robust fitting weighs single rows and cannot be resampled; use wls")
     return bootstrapped(regression, partial(job.fit.fit, seed=job.seed), n_draws=job.bootstrap, seed=job.seed)
 

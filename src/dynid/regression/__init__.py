@@ -10,7 +10,8 @@ from dynid.regression.constraints.meshes import link_hull
 from dynid.regression.constraints.regions import Frustum, Hull, RegionUnion, Sphere
 from dynid.regression.constraints.user_functions import CodeNotAllowed, UserFunction, UserFunctionError
 from dynid.regression.drive_gains import DriveGains, identify_gains
-from dynid.regression.estimate import Estimate, FitError, Uncertainty, uncertainty
+from dynid.regression.estimate import Estimate, Estimator, FitError, estimate_of, full_estimate
+from dynid.regression.estimators import ESTIMATORS, EstimatorOptions, make_estimator
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.friction.choice import FrictionChoice, choose_friction, needs_search
@@ -28,6 +29,7 @@ from dynid.regression.reverse import ControllerSamples, Reverse, ReverseEstimate
 from dynid.regression.rows import JointRows, RowSource, SampleRows
 from dynid.regression.status import Status
 from dynid.regression.streamed_rows import StreamedRows
+from dynid.regression.uncertainty import Uncertainty, uncertainty
 
 MODULES = (
     "status",
@@ -35,6 +37,7 @@ MODULES = (
     "streamed_rows",
     "triangle",
     "problem",
+    "uncertainty",
     "estimate",
     "bootstrap",
     "least_squares",
@@ -43,6 +46,7 @@ MODULES = (
     "feasible",
     "reverse",
     "retrieval",
+    "estimators",
     "friction",
     "payload",
     "drive_gains",
@@ -51,6 +55,7 @@ MODULES = (
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
+    "ESTIMATORS",
     "OLS",
     "WLS",
     "Bootstrap",
@@ -62,6 +67,8 @@ __all__ = [
     "ControllerSamples",
     "DriveGains",
     "Estimate",
+    "Estimator",
+    "EstimatorOptions",
     "Feasible",
     "FitError",
     "FrictionChoice",
@@ -108,14 +115,17 @@ __all__ = [
     "bootstrap",
     "choose_friction",
     "compress",
+    "estimate_of",
     "estimated_delay",
     "fit_friction",
     "friction_curve",
     "friction_rows",
+    "full_estimate",
     "identify_gains",
     "identify_payload",
     "link_hull",
     "load_model",
+    "make_estimator",
     "needs_search",
     "never_reversing",
     "read_bounds",

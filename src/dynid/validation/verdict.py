@@ -124,7 +124,7 @@ def _possible(model: IdentifiedModel, estimate: Estimate) -> Criterion:
 
 
 def _no_full_set(estimate: Estimate) -> str:
-    if estimate.estimator in ("feasible", "retrieval"):
+    if estimate.gives_links:
         return f"{estimate.estimator} found no full set"
     return f"{estimate.estimator} gives no full parameter set; --estimator feasible does"
 

@@ -80,6 +80,9 @@ class InfeasibilityCertificate:
     constraints: Constraints
     """What was asked of the robot."""
 
+    def __repr__(self) -> str:
+        return f"InfeasibilityCertificate({len(self.lam)} base parameters, {len(self.multipliers)} multipliers)"
+
     def matrices(self, model: TorqueModel) -> Float[Array, "n_links n n"]:
         """Y of each link's matrix (4×4, or 6×6 without the triangle condition); dimensionless."""
         blocks = self.constraints.compile(model).blocks
@@ -109,6 +112,9 @@ class ProvenFeasible:
     margin: float
     """Smallest eigenvalue (SI) above what was asked, over all conditions; the largest that any θ has."""
 
+    def __repr__(self) -> str:
+        return f"ProvenFeasible(margin {self.margin:.3g} SI, by a full set of {len(self.theta)} parameters)"
+
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
@@ -121,6 +127,10 @@ class ProvenInfeasible:
     margin: float
     """The largest that any θ reaches of the smallest eigenvalue (SI); negative."""
     verification: Verification
+
+    def __repr__(self) -> str:
+        size = f"every robot of size below {self.verification.excludes_below:.2g} SI excluded"
+        return f"ProvenInfeasible(margin {self.margin:.3g} SI at most, {size})"
 
 
 @dataclass(frozen=True)

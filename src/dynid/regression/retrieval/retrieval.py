@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ContradictoryBounds, ParameterError, RegressionError
+from dynid.prose import text_table
 from dynid.regression.constraints.compiled import CompiledConstraints, ConstraintCheck
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.constraints.link_parameters import theta_of
@@ -80,7 +82,7 @@ class SolutionSpread:
 
 @dataclass(frozen=True, eq=False)
 class RetrievalResult:
-    """The best parameters found, how far from the best possible, every demand checked, and all runs."""
+    """The best parameters found, how far from the optimum, every constraint checked, and all runs."""
 
     objective_kind: ObjectiveKind
     p: Float[Array, " n_params"]
@@ -114,6 +116,22 @@ class RetrievalResult:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        above = f", {100.0 * max(0.0, self.gap):.3g} % above {self.optimum:.6g}" if math.isfinite(self.gap) else ""
+        met = "all constraints met" if self.met else f"not met: {', '.join(self.violated)}"
+        searched = f"{len(self.runs)} runs in {self.seconds:.1f} s"
+        return f"RetrievalResult(objective {self.objective:.6g}{above}; {met}; {searched})"
+
+    def __str__(self) -> str:
+        pairs = [(a, b) for a in range(3) for b in range(a, 3)]
+        moments = [f"I{'xyz'[a]}{'xyz'[b]} / kg·m²" for a, b in pairs]
+        headers = ("link", "m / kg", "cx / m", "cy / m", "cz / m", *moments)
+        rows = []
+        for number, link in enumerate(self.links, start=1):
+            values = (link.mass, *link.com, *(link.inertia_com[a, b] for a, b in pairs))
+            rows.append((str(number), *(f"{value:.4g}" for value in values)))
+        return f"{self!r}\n{text_table(headers, rows, numeric=range(1, len(headers)))}"
 
     @property
     def gap(self) -> float:
@@ -154,6 +172,10 @@ class Retrieval:
     """Processes; −1 for one a core, None for what joblib's configuration says (1 outside of any)."""
     time_budget: float = math.inf
     """Wall time in seconds; what has been found by then is returned."""
+    name: ClassVar[str] = "retrieval"
+    label: ClassVar[str] = "retrieval by global search"
+    gives_links: ClassVar[bool] = True
+    needs_rows: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.runs < 1:
@@ -220,7 +242,7 @@ class Retrieval:
         objective = RetrievalObjective.one_step(regression.base, stacked.R, stacked.rho, stacked.rest)
         found = self.solve(regression.model, regression.base, objective)
         return full_estimate(
-            "retrieval",
+            self,
             regression,
             found.theta,
             weights=weights,
