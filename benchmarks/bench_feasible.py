@@ -18,9 +18,8 @@ from dynid.arrays import Array
 from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.recording import Samples
-from dynid.regression import Bounds, Constraints, Feasible, SampleRows, Status, compress
-from dynid.regression.feasible.cone_blocks import conditions
-from dynid.regression.feasible.cones import smat
+from dynid.regression import Constraints, Feasible, ParameterBounds, SampleRows, Status, compress
+from dynid.regression.constraints.cones import smat
 from dynid.regression.feasible.programme import FeasibleSolution, solve
 
 
@@ -34,7 +33,7 @@ def same_programme(case: Case, repetitions: int) -> Iterator[Line]:
     stacked = compress(SampleRows(model, base, (case.train,))).stacked()
     masses = {f"m{i + 1}": (0.0, 10.0) for i in range(model.n_dof)}
     centres = {f"c{i + 1}{axis}": (-0.4, 0.4) for i in range(model.n_dof) for axis in "xyz"}
-    bounded = Constraints(bounds=Bounds.of(masses | centres), total_mass=(16.0, 25.0))
+    bounded = Constraints(bounds=ParameterBounds.of(masses | centres), total_mass=(16.0, 25.0))
 
     def ours(constraints: Constraints) -> FeasibleSolution:
         solution = solve(stacked.R, stacked.rho, model, base, constraints, residual=stacked.rest)
@@ -68,7 +67,7 @@ def _cvxpy(R: Any, rho: Any, model: TorqueModel, K: Any, constraints: Constraint
     cp: Any = importlib.import_module("cvxpy")
     theta = cp.Variable(model.n_params)
     rows = []
-    for block in conditions(model, constraints).blocks:
+    for block in constraints.compile(model).blocks:
         if block.kind == "nonnegative":
             rows.append(block.A @ theta + block.b >= 0)
         else:

@@ -23,13 +23,11 @@ from dynid.regression import (
     Prior,
     Regression,
     Retrieval,
-    RetrievalConstraints,
     Robust,
     SampleRows,
     compress,
 )
-from dynid.regression.feasible.certificate import Feasible as Possible
-from dynid.regression.feasible.certificate import is_feasible
+from dynid.regression.feasible.certificate import ProvenFeasible, is_feasible
 from dynid.tracking import Annealing, Bound, Consistent, ConstrainedFilter, Entry, StateMap
 from dynid.validation import compare_torque
 
@@ -42,9 +40,9 @@ def methods(case: Case, *, quick: bool) -> dict[str, Callable[[], tuple[Array, A
     model = case.model
     base = base_parameters(model)
     heavy = 3.0 * float(np.sum(model.robot.nominal[:, 0])) + 10.0
-    bounds = RetrievalConstraints(convex=Constraints(total_mass=(0.0, heavy)))
+    bounds = Constraints(total_mass=(0.0, heavy))
     engine, runs = (MultiStart(passes=2, evaluations=20), 1) if quick else (MultiStart(), 3)
-    retrieval = Retrieval(demands=bounds, engine=engine, runs=runs)
+    retrieval = Retrieval(constraints=bounds, engine=engine, runs=runs)
 
     def fit(estimator: OLS | WLS | Robust | Feasible | Retrieval) -> Callable[[], tuple[Array, Array | None]]:
         def work() -> tuple[Array, Array | None]:
@@ -100,7 +98,7 @@ def possible(case: Case, beta: Array, theta: Array | None) -> tuple[str, str]:
     if theta is None:
         model = case.model
         found = is_feasible(model, base_parameters(model), beta)
-        return ("some θ" if isinstance(found, Possible) else "no θ"), f"{found.margin:.1e}"
+        return ("some θ" if isinstance(found, ProvenFeasible) else "no θ"), f"{found.margin:.1e}"
     links = [InertialParameters(pi) for pi in theta[: case.model.n_inertial].reshape(-1, 10)]
     margin = min(consistency(link).margin for link in links)
     return ("yes" if margin >= ROUNDING else "no"), f"{margin:.1e}"

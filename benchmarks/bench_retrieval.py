@@ -17,17 +17,16 @@ from benchmarks import Item, Line, Note, Table
 from dynid import TorqueModel, base_parameters, friction_models, load_robot, random_motion
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import (
-    Annealing,
-    Bounds,
     Constraints,
     Frustum,
     MultiStart,
+    ParameterBounds,
+    RegionUnion,
     Retrieval,
-    RetrievalConstraints,
     RetrievalObjective,
     RetrievalResult,
     SampleRows,
-    Union,
+    SimulatedAnnealing,
     compress,
     read_bounds,
 )
@@ -53,19 +52,19 @@ def over_time(folder: Path | None, budgets: Sequence[float]) -> Table:
     if folder is None:
         name, given = "file's own coefficients", dict(zip(base.leading, base.project(model.nominal()), strict=True))
         masses = {f"m{i + 1}": (0.5, 3.0) for i in range(7)}
-        constraints = Constraints(bounds=Bounds.of(masses), total_mass=(8.0, 12.0))
+        constraints = Constraints(bounds=ParameterBounds.of(masses), total_mass=(8.0, 12.0))
     else:
         name, facts = "published coefficients and bounds", json.loads((folder / "published.json").read_text())
         given = dict(zip(facts["coefficient_leading_parameter"], facts["reverse_engineering"]["value"], strict=True))
         constraints = Constraints(bounds=read_bounds(folder / "bounds.csv"), total_mass=(16.0, 20.0))
     objective = RetrievalObjective.coefficients(base, given)
-    Retrieval(demands=constraints, runs=1, time_budget=max(budgets)).solve(model, base, objective)
+    Retrieval(constraints=constraints, runs=1, time_budget=max(budgets)).solve(model, base, objective)
     unit = budgets[-1]
     rows = []
-    for engine in (MultiStart(), Annealing()):
+    for engine in (MultiStart(), SimulatedAnnealing()):
         shown = []
         for budget in budgets:
-            found = Retrieval(demands=constraints, engine=engine, runs=100, time_budget=budget).solve(
+            found = Retrieval(constraints=constraints, engine=engine, runs=100, time_budget=budget).solve(
                 model, base, objective
             )
             shown.append(f"{100.0 * found.gap:.3g} %" if found.met else "no answer")
@@ -84,9 +83,9 @@ def panda(folder: Path) -> list[Line]:
     base = base_parameters(model)
     coefficients = RetrievalObjective.coefficients(base, given)
     lines = []
-    for engine, runs in ((MultiStart(), 4), (Annealing(), 1)):
+    for engine, runs in ((MultiStart(), 4), (SimulatedAnnealing(), 1)):
         started = time.perf_counter()
-        found = Retrieval(demands=constraints, engine=engine, runs=runs).solve(model, base, coefficients)
+        found = Retrieval(constraints=constraints, engine=engine, runs=runs).solve(model, base, coefficients)
         seconds = time.perf_counter() - started
         assert found.met, found.violated
         name = f"Panda coefficients, {engine.name}, {runs} runs"
@@ -106,9 +105,9 @@ def _one_step(folder: Path, constraints: Constraints) -> list[Line]:
     stacked = compress(SampleRows(model, base, (Conditioning().plan(log).apply(log),))).stacked()
     objective = RetrievalObjective.one_step(base, stacked.R, stacked.rho, stacked.rest)
     lines = []
-    for engine, runs in ((MultiStart(), 3), (Annealing(), 1)):
+    for engine, runs in ((MultiStart(), 3), (SimulatedAnnealing(), 1)):
         started = time.perf_counter()
-        found = Retrieval(demands=constraints, engine=engine, runs=runs).solve(model, base, objective)
+        found = Retrieval(constraints=constraints, engine=engine, runs=runs).solve(model, base, objective)
         seconds = time.perf_counter() - started
         best = objective.relative_percent(found.optimum)
         name = f"Panda one-step, {engine.name}, {runs} runs"
@@ -128,12 +127,12 @@ def spatial_arm() -> tuple[TorqueModel, RetrievalResult, RetrievalObjective]:
     limits = {"m1": (0.0, 10.0), "m2": (0.0, 5.0), "c1y": (-1.42, 0.08), "c2x": (-0.8, 0.0)} | moments
     link1 = Frustum.cylinder([0.0, -1.5, 0.0], [0.0, 0.0, 0.0], 0.15)
     cylinder = Frustum.cylinder([-0.8, 0.0, 0.0], [-0.2, 0.0, 0.0], 0.08)
-    link2 = Union((cylinder, Frustum(np.array([-0.2, 0.0, 0.0]), np.zeros(3), 0.08, 0.02)))
-    demands = RetrievalConstraints(
-        convex=Constraints(bounds=Bounds.of(limits), total_mass=(1.0, 15.0)), shapes={"link1": link1, "link2": link2}
+    link2 = RegionUnion((cylinder, Frustum(np.array([-0.2, 0.0, 0.0]), np.zeros(3), 0.08, 0.02)))
+    demands = Constraints(
+        bounds=ParameterBounds.of(limits), total_mass=(1.0, 15.0), com_regions={"link1": link1, "link2": link2}
     )
     objective = RetrievalObjective.coefficients(base, base.project(model.nominal()))
-    return model, Retrieval(demands=demands, runs=4).solve(model, base, objective), objective
+    return model, Retrieval(constraints=demands, runs=4).solve(model, base, objective), objective
 
 
 def joint_forces() -> list[Line]:

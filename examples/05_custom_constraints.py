@@ -10,7 +10,6 @@ from dynid import (
     Constraints,
     MultiStart,
     Retrieval,
-    RetrievalConstraints,
     RetrievalObjective,
     Symmetry,
     TorqueModel,
@@ -34,14 +33,14 @@ def lighter_towards_the_tip(links: Links) -> float:
 
 
 wishes = {
-    "physically possible": RetrievalConstraints(convex=Constraints(total_mass=(0.5 * total, 2.0 * total))),
-    "and weighed": RetrievalConstraints(convex=Constraints(total_mass=(0.99 * total, 1.01 * total))),
-    "and lighter towards the tip": RetrievalConstraints(
-        convex=Constraints(total_mass=(0.99 * total, 1.01 * total)),
+    "physically possible": Constraints(total_mass=(0.5 * total, 2.0 * total)),
+    "and weighed": Constraints(total_mass=(0.99 * total, 1.01 * total)),
+    "and lighter towards the tip": Constraints(
+        total_mass=(0.99 * total, 1.01 * total),
         functions=(UserFunction("lighter towards the tip", lighter_towards_the_tip),),
     ),
-    "and a round last link": RetrievalConstraints(
-        convex=Constraints(total_mass=(0.99 * total, 1.01 * total)),
+    "and a round last link": Constraints(
+        total_mass=(0.99 * total, 1.01 * total),
         symmetries=(Symmetry(link=second, plane="xz"),),
         functions=(UserFunction("lighter towards the tip", lighter_towards_the_tip),),
     ),
@@ -49,7 +48,7 @@ wishes = {
 objective = RetrievalObjective.coefficients(base, beta)
 print(f"{'':30} {'m1 / kg':>8} {'m2 / kg':>8} {'error / %':>9}  met")
 for name, demands in wishes.items():
-    found = Retrieval(demands=demands, engine=MultiStart(), runs=4, seed=0).solve(model, base, objective)
+    found = Retrieval(constraints=demands, engine=MultiStart(), runs=4, seed=0).solve(model, base, objective)
     masses = found.theta.reshape(-1, 10)[:, 0]
     print(f"{name:30} {masses[0]:8.3f} {masses[1]:8.3f} {found.relative_percent:9.4f}  {found.met}")
 print("\nAll of them move alike; what differs cannot be seen by any torque sensor, only be known.")

@@ -29,9 +29,9 @@ from dynid.disk import write_whole
 from dynid.errors import DynidError, ModelFileError, OutputError, ParameterError, RecordingError, RobotFileError
 from dynid.recording import read_recording
 from dynid.regression import load_model
-from dynid.regression.retrieval.config import read_retrieval
-from dynid.regression.retrieval.link_meshes import link_hull
-from dynid.regression.retrieval.shapes import Hull
+from dynid.regression.constraints.files import read_constraints
+from dynid.regression.constraints.meshes import link_hull
+from dynid.regression.constraints.regions import Hull
 from dynid.tracking import resume
 from dynid.tracking.stream import LOOPBACK, udp_samples
 from tests.commands import WRITING, arguments, denavit, log_of, saved
@@ -198,10 +198,10 @@ def test_a_configuration_runs_code_only_when_allowed(tmp_path):
         f"import os; os.mkdir({str(tmp_path / 'sprung')!r})\ndef low(links): return 0.0\n"
     )
     (tmp_path / "r.toml").write_text('functions = ["rules:low"]\n')
-    with pytest.raises(ParameterError, match=r"r\.toml: names code to run \(rules:low\).*--allow-code"):
-        read_retrieval(tmp_path / "r.toml")
+    with pytest.raises(ParameterError, match=r"r\.toml: names code to run \(rules:low\).*allow_code=True"):
+        read_constraints(tmp_path / "r.toml")
     assert not (tmp_path / "sprung").exists()
-    assert len(read_retrieval(tmp_path / "r.toml", allow_code=True).functions) == 1
+    assert len(read_constraints(tmp_path / "r.toml", allow_code=True).functions) == 1
     assert (tmp_path / "sprung").exists()
 
 

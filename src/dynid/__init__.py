@@ -141,7 +141,6 @@ _HOMES = {
         "Prior",
         "Regression",
         "Retrieval",
-        "RetrievalConstraints",
         "RetrievalObjective",
         "Reverse",
         "Robust",
@@ -159,7 +158,7 @@ _HOMES = {
         "identify_payload",
         "read_bounds",
         "read_controller_samples",
-        "read_retrieval",
+        "read_constraints",
     ),
     "dynid.tracking": (
         "Bound",

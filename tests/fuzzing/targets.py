@@ -350,13 +350,13 @@ def _write_log(folder: Path) -> None:
 
 
 def _retrieval(path: Path) -> Any:
-    from dynid.regression.retrieval.config import read_retrieval
+    from dynid.regression.constraints.files import read_constraints
 
-    return read_retrieval(path)
+    return read_constraints(path)
 
 
 def _check_retrieval(demands: Any, path: Path, rng: random.Random) -> None:
-    from dynid.regression.retrieval.shapes import outside, span
+    from dynid.regression.constraints.regions import outside, span
 
     del path, rng
     assert not demands.functions
@@ -530,7 +530,7 @@ def _filter() -> Any:
 
 
 def _mesh(path: Path) -> Any:
-    from dynid.regression.retrieval.shapes import Hull
+    from dynid.regression.constraints.regions import Hull
 
     return Hull.of_mesh(path)
 
@@ -549,7 +549,7 @@ MESHED = URDF.replace('<box size="1 2 3"/>', '<mesh filename="package://arm/part
 
 
 def _link_hull(path: Path) -> Any:
-    from dynid.regression.retrieval.link_meshes import link_hull
+    from dynid.regression.constraints.meshes import link_hull
 
     return link_hull(path, "a")
 

@@ -14,17 +14,18 @@ from dynid import (
     load_robot,
 )
 from dynid.errors import ParameterError
+from dynid.regression.constraints.constraints import Constraints, ParameterBounds
+from dynid.regression.constraints.files import read_bounds
 from dynid.regression.feasible.certificate import (
-    Feasible,
-    Infeasible,
+    ProvenFeasible,
+    ProvenInfeasible,
     Undecided,
     is_feasible,
     margin,
     mass_matrix_not_positive,
     nearest_feasible,
 )
-from dynid.regression.feasible.cones import SolverSettings
-from dynid.regression.feasible.constraints import Bounds, Constraints, read_bounds
+from dynid.regression.feasible.solver import SolverSettings
 from dynid.regression.status import Status
 from tests.robots import BATTERY
 
@@ -54,7 +55,7 @@ def test_wam_least_squares_column_is_infeasible_with_a_verified_certificate(wam)
     model, base, columns, _ = wam
     for constraints in (SIX, PAPERS, Constraints()):
         verdict = is_feasible(model, base, columns["ols"], constraints)
-        assert isinstance(verdict, Infeasible)
+        assert isinstance(verdict, ProvenInfeasible)
         again = verdict.certificate.verify(model, base, columns["ols"])
         assert again.proves
         assert again.value < -0.02
@@ -73,11 +74,11 @@ def test_wam_least_squares_column_has_margin_minus_0_0314(wam):
 def test_wam_feasible_column_sits_on_its_margin_and_violates_the_triangle_condition(wam):
     model, base, columns, _ = wam
     verdict = is_feasible(model, base, columns["feasible_extra"], PAPERS)
-    assert isinstance(verdict, Feasible)
+    assert isinstance(verdict, ProvenFeasible)
     np.testing.assert_allclose(base.project(verdict.theta), columns["feasible_extra"], atol=1e-12)
     assert margin(model, base, columns["feasible_extra"], SIX) == pytest.approx(1e-6, rel=0.01)
     triangle = is_feasible(model, base, columns["feasible_extra"])
-    assert isinstance(triangle, Infeasible)
+    assert isinstance(triangle, ProvenInfeasible)
     assert triangle.verification.proves
     assert triangle.margin == pytest.approx(-0.0108, abs=5e-5)
 
@@ -89,7 +90,7 @@ def test_wam_nearest_feasible_coefficients_are_at_the_published_distance(wam):
     # The infimum lies at infinite masses, so every solver stops just above it; the published one has tolerance 1e-7.
     assert nearest.best_objective == pytest.approx(facts["u_bpfc"], rel=1e-4)
     assert np.all(nearest.link_margins >= 1e-6)
-    assert isinstance(is_feasible(model, base, nearest.beta, SIX), Feasible)
+    assert isinstance(is_feasible(model, base, nearest.beta, SIX), ProvenFeasible)
 
 
 def test_wam_mass_matrix_is_not_positive_in_55_percent_of_postures(wam, rng):
@@ -113,7 +114,7 @@ def test_wam_legible_entries_of_the_paper_are_refuted_by_the_stored_certificate(
     beta = np.array([text[symbol] if text[symbol] is not None else 0.1 for symbol in base.leading])
     assert lam @ beta == pytest.approx(stored["value"], rel=1e-4)
     verdict = is_feasible(model, base, beta, SIX)
-    assert isinstance(verdict, Infeasible)
+    assert isinstance(verdict, ProvenInfeasible)
     assert verdict.verification.proves
 
 
@@ -131,7 +132,7 @@ def test_published_panda_coefficients_have_a_possible_robot_near_them(data_dir):
     assert nearest.violated == ()
     for pi in nearest.theta.reshape(-1, 10):
         assert consistency(InertialParameters(pi)).holds
-    assert isinstance(is_feasible(model, base, beta), Infeasible)
+    assert isinstance(is_feasible(model, base, beta), ProvenInfeasible)
 
 
 @pytest.mark.parametrize("robot", BATTERY, ids=lambda robot: robot.name)
@@ -141,12 +142,12 @@ def test_real_robots_are_feasible_and_negative_ones_are_not(robot, rng):
     theta = np.concatenate([model.nominal()[: model.n_inertial], rng.uniform(0.1, 1.0, 4 * model.n_dof)])
     beta = base.project(theta)
     verdict = is_feasible(model, base, beta)
-    assert isinstance(verdict, Feasible)
+    assert isinstance(verdict, ProvenFeasible)
     np.testing.assert_allclose(base.project(verdict.theta), beta, atol=1e-9 * max(1.0, np.abs(beta).max()))
     for pi in verdict.theta[: model.n_inertial].reshape(-1, 10):
         assert consistency(InertialParameters(pi)).holds
     refuted = is_feasible(model, base, -beta)
-    assert isinstance(refuted, Infeasible)
+    assert isinstance(refuted, ProvenInfeasible)
     assert refuted.certificate.verify(model, base, -beta).proves
     assert not refuted.certificate.verify(model, base, beta).proves
     assert margin(model, base, -beta) < 0.0 < margin(model, base, beta)
@@ -156,12 +157,14 @@ def test_bounds_take_part_in_the_certificate():
     model = TorqueModel(load_robot("planar2r"))
     base = base_parameters(model)
     beta = base.project(model.nominal())
-    light = Constraints(bounds=Bounds.of({"m1": (0.0, 0.1), "m2": (0.0, 0.1), "c1x": (-0.5, 0.5), "c2x": (-0.4, 0.4)}))
+    light = Constraints(
+        bounds=ParameterBounds.of({"m1": (0.0, 0.1), "m2": (0.0, 0.1), "c1x": (-0.5, 0.5), "c2x": (-0.4, 0.4)})
+    )
     verdict = is_feasible(model, base, beta, light)
-    assert isinstance(verdict, Infeasible)
+    assert isinstance(verdict, ProvenInfeasible)
     assert verdict.certificate.verify(model, base, beta).proves
     pinned = is_feasible(model, base, beta, Constraints(pinned={"J2zz": 5.0}))
-    assert isinstance(pinned, Infeasible)
+    assert isinstance(pinned, ProvenInfeasible)
     assert pinned.certificate.verify(model, base, beta).proves
 
 
@@ -171,6 +174,6 @@ def test_a_coefficient_on_the_boundary_or_an_early_stop_is_undecided_not_guessed
     theta = model.nominal()
     stopped = is_feasible(model, base, base.project(theta) - 0.01, solver=SolverSettings(max_iterations=1))
     assert isinstance(stopped, Undecided)
-    assert "allow more iterations" in stopped.advice
+    assert "raise max_iterations" in stopped.advice
     with pytest.raises(ParameterError, match="finite numbers"):
         is_feasible(model, base, np.zeros(2))

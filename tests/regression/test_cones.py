@@ -12,30 +12,19 @@ from dynid.arrays import Array
 from dynid.chain.consistency import Box, Ellipsoid
 from dynid.dynamics.drives import RotorInertia
 from dynid.errors import ContradictoryBounds, ParameterError
+from dynid.regression.constraints.cones import PSEUDO_INERTIA, SPATIAL_INERTIA, ConeBlock, slack, smat, svec
+from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 from dynid.regression.feasible.certificate import _projected, _smallest
-from dynid.regression.feasible.cone_blocks import conditions
-from dynid.regression.feasible.cones import (
-    PSEUDO_INERTIA,
-    SPATIAL_INERTIA,
-    Block,
-    ConeKind,
-    Outcome,
-    SolverSettings,
-    slack,
-    smat,
-    solve_cones,
-    svec,
-)
-from dynid.regression.feasible.constraints import Bounds, Constraints
 from dynid.regression.feasible.coordinates import _DIAGONAL, _EMBED_X, _EMBED_Z, ScaledProgramme, scaled_programme
 from dynid.regression.feasible.prior import Prior, Reference, nominal_reference, plain_reference
+from dynid.regression.feasible.solver import ConeOutcome, SolverSettings, solve_cones
 from tests.robots import random_link
 
 KINDS: tuple[ConeKind, ...] = ("nonnegative", "second order", "psd", "zero")
 
 
-def block(kind: ConeKind, b: Array) -> Block:
-    return Block(kind, np.zeros((len(b), 1)), b, ())
+def block(kind: ConeKind, b: Array) -> ConeBlock:
+    return ConeBlock(kind, np.zeros((len(b), 1)), b, ())
 
 
 def test_stacked_triangles_keep_inner_products(rng):
@@ -87,8 +76,8 @@ def test_a_multiplier_of_an_equation_is_free(rng):
 def test_the_solver_finds_the_nearest_point_of_each_cone(rng):
     for kind in KINDS[:3]:
         Y = rng.normal(size=6)
-        found = solve_cones(-Y, [Block(kind, np.eye(6), np.zeros(6), ())], SolverSettings(), quadratic=np.ones(6))
-        assert found.outcome is Outcome.SOLVED
+        found = solve_cones(-Y, [ConeBlock(kind, np.eye(6), np.zeros(6), ())], SolverSettings(), quadratic=np.ones(6))
+        assert found.outcome is ConeOutcome.SOLVED
         np.testing.assert_allclose(found.x, _projected(block(kind, Y), Y), atol=1e-6)
         assert found.gap < 1e-6
         np.testing.assert_allclose(found.multipliers[0], found.x - Y, atol=1e-6)
@@ -98,10 +87,10 @@ def test_the_solver_finds_the_nearest_point_of_each_cone(rng):
 
 
 def test_a_programme_without_a_point_and_one_without_patience_are_told_apart():
-    blocks = [Block("nonnegative", np.array([[1.0], [-1.0]]), np.array([-2.0, 1.0]), ("x ≥ 2", "x ≤ 1"))]
-    assert solve_cones(np.ones(1), blocks, SolverSettings()).outcome is Outcome.INFEASIBLE
-    bounded = [Block("nonnegative", np.array([[1.0], [-1.0]]), np.array([2.0, 1.0]), ("", ""))]
-    assert solve_cones(np.ones(1), bounded, SolverSettings(max_iterations=1)).outcome is Outcome.STOPPED
+    blocks = [ConeBlock("nonnegative", np.array([[1.0], [-1.0]]), np.array([-2.0, 1.0]), ("x ≥ 2", "x ≤ 1"))]
+    assert solve_cones(np.ones(1), blocks, SolverSettings()).outcome is ConeOutcome.INFEASIBLE
+    bounded = [ConeBlock("nonnegative", np.array([[1.0], [-1.0]]), np.array([2.0, 1.0]), ("", ""))]
+    assert solve_cones(np.ones(1), bounded, SolverSettings(max_iterations=1)).outcome is ConeOutcome.STOPPED
 
 
 def test_the_entropic_matrix_is_the_one_of_the_formula(rng):
@@ -148,10 +137,10 @@ def test_without_the_triangle_a_mass_and_a_length_scale_each_link(model):
         assert factor[0, 0] == factor[1, 1] == factor[2, 2]
 
 
-def test_a_divergence_needs_a_possible_nominal_model(model):
+def test_a_divergence_needs_a_consistent_nominal_model(model):
     flat = {"link2": InertialParameters.from_com(1.0, np.zeros(3), np.diag([0.1, 0.1, 0.5]))}
     broken = TorqueModel(model.robot.with_nominal(flat), model.joint_models)
-    with pytest.raises(ParameterError, match="nominal inertia of link2 is not physically possible"):
+    with pytest.raises(ParameterError, match="nominal inertia of link2 is not physically consistent"):
         nominal_reference(broken, Constraints(), Prior(rule="entropic"), np.ones(model.n_params))
     # Otherwise the impossible link, and it alone, is measured in the coordinates of a plain body.
     rough = np.ones(model.n_params)
@@ -209,7 +198,7 @@ def test_the_mass_of_plain_bodies_is_guessed_from_what_is_seen(model, seen, tota
 
 
 def test_plain_bodies_lie_in_the_middle_of_what_is_allowed(model):
-    bounds = Bounds.of({"m1": (2.0, 6.0), "c2x": (-0.3, 0.1), "c2y": (0.0, math.inf), "m2": (-6.0, 2.0)})
+    bounds = ParameterBounds.of({"m1": (2.0, 6.0), "c2x": (-0.3, 0.1), "c2y": (0.0, math.inf), "m2": (-6.0, 2.0)})
     regions: dict[str, Box | Ellipsoid] = {"link1": Box(np.zeros(3), np.array([0.2, 0.4, 0.6]))}
     first, second = bodies(plain_reference(model, Constraints(bounds=bounds, com_regions=regions), rough(model, m=4.0)))
     assert [first.mass, second.mass] == pytest.approx([4.0, 2.0])
@@ -229,7 +218,7 @@ def programme(model: TorqueModel, rng, constraints: Constraints = Constraints(),
     R = np.triu(rng.normal(size=(base.n_base, base.n_base))) + 3.0 * np.eye(base.n_base)
     rho = R @ base.project(model.nominal() + 0.0) + noise * rng.normal(size=base.n_base)
     reference = nominal_reference(model, constraints, Prior(rule="nominal"), np.ones(model.n_params))
-    return scaled_programme(R @ base.K, rho, conditions(model, constraints), reference, SolverSettings()), rho
+    return scaled_programme(R @ base.K, rho, constraints.compile(model), reference, SolverSettings()), rho
 
 
 @pytest.fixture
@@ -262,7 +251,7 @@ def test_the_nearest_of_equal_fits_is_no_further_than_any_other(made, rng):
     error = made.error(best.x[: made.n_params])
     chosen = made.choose(1.05 * error)
     x = chosen.x[: made.n_params]
-    assert chosen.outcome is Outcome.SOLVED
+    assert chosen.outcome is ConeOutcome.SOLVED
     assert made.error(x) <= 1.05 * error * (1 + 1e-6)
     assert np.linalg.norm(x - made.reference.x_target) <= np.linalg.norm(
         best.x[: made.n_params] - made.reference.x_target
@@ -279,7 +268,7 @@ def test_a_weight_trades_fit_for_nearness_as_ridge_regression(model, rng):
         moved = scaled_programme(
             made.F @ made.reference.S_inverse,
             y,
-            conditions(model, Constraints(nonnegative_joint_terms=False)),
+            Constraints(nonnegative_joint_terms=False).compile(model),
             made.reference,
             SolverSettings(),
         )
@@ -295,7 +284,7 @@ def test_a_weight_trades_fit_for_nearness_as_ridge_regression(model, rng):
 
 
 def test_what_holds_is_what_was_asked(model, rng):
-    asked = Constraints(bounds=Bounds.of({"m1": (7.0, 9.0)}), nonnegative_joint_terms=False)
+    asked = Constraints(bounds=ParameterBounds.of({"m1": (7.0, 9.0)}), nonnegative_joint_terms=False)
     made, _ = programme(model, rng, asked)
     theta = model.nominal()
     assert made.holds(theta)
@@ -333,9 +322,9 @@ def test_known_values_are_kept_to_rounding(model, rng):
 
 
 def test_conditions_that_exclude_each_other_are_named_and_no_others(model, rng):
-    bounds = Bounds.of({"m1": (7.0, 9.0), "m2": (2.0, 4.0), "c1x": (-0.1, 0.1)})
+    bounds = ParameterBounds.of({"m1": (7.0, 9.0), "m2": (2.0, 4.0), "c1x": (-0.1, 0.1)})
     made, _ = programme(model, rng, Constraints(bounds=bounds, total_mass=(20.0, 30.0)))
     for act in (made.check, made.fit, made.interior, lambda: made.regularised(1.0)):
         with pytest.raises(ContradictoryBounds) as raised:
             act()
-        assert {"m1 ≤ 9", "m2 ≤ 4", "total mass ≥ 20"} == set(raised.value.clashing)
+        assert {"m1 ≤ 9", "m2 ≤ 4", "total mass ≥ 20 kg"} == set(raised.value.clashing)

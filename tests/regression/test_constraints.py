@@ -3,16 +3,18 @@ import pytest
 
 from dynid import Box, Ellipsoid, InertialParameters, TorqueModel, friction_models, load_robot
 from dynid.errors import ContradictoryBounds, ParameterError, UnknownName
-from dynid.regression.feasible.cone_blocks import conditions
-from dynid.regression.feasible.cones import SolverSettings, slack, smat, solve_cones, svec
-from dynid.regression.feasible.constraints import Bound, Bounds, Constraints, read_bounds, targets
+from dynid.regression.constraints.cones import slack, smat, svec
+from dynid.regression.constraints.constraints import Constraints, ParameterBound, ParameterBounds
+from dynid.regression.constraints.files import read_bounds
+from dynid.regression.constraints.parameter_names import known_parameters
+from dynid.regression.feasible.solver import SolverSettings, solve_cones
 from tests.robots import random_link
 
 PANDA = TorqueModel(load_robot("panda"), friction_models("viscous+coulomb+offset"))
 
 
 def holds(model, constraints, theta):
-    wanted = conditions(model, constraints)
+    wanted = constraints.compile(model)
     pins = np.abs(wanted.pins.at(theta)).max(initial=0.0) < 1e-9
     return pins and all(slack(block, theta) >= 0.0 for block in wanted.blocks)
 
@@ -26,7 +28,7 @@ def test_svec_keeps_inner_products_and_is_inverted_by_smat(rng):
 def test_the_solver_takes_matrices_in_our_order(rng):
     M = rng.normal(size=(4, 4))
     M = M + M.T
-    wanted = conditions(TorqueModel(load_robot("planar2r")), Constraints(margin=0.0)).blocks[0]
+    wanted = Constraints(margin=0.0).compile(TorqueModel(load_robot("planar2r"))).blocks[0]
     block = type(wanted)("psd", np.eye(10), np.zeros(10), ("X",))
     found = solve_cones(-svec(M), [block], SolverSettings(), quadratic=np.ones(10))
     values, vectors = np.linalg.eigh(M)
@@ -36,9 +38,9 @@ def test_the_solver_takes_matrices_in_our_order(rng):
 def test_published_bounds_are_read_and_all_understood(data_dir):
     bounds = read_bounds(data_dir / "panda" / "bounds.csv", PANDA)
     assert len(bounds.entries) == 91
-    assert bounds.entries[6] == Bound("m7", 0.0, 10.0, str(data_dir / "panda" / "bounds.csv") + ":8")
+    assert bounds.entries[6] == ParameterBound("m7", 0.0, 10.0, str(data_dir / "panda" / "bounds.csv") + ":8")
     # The same file serves the rigid model: its friction bounds are left aside.
-    assert conditions(TorqueModel(load_robot("panda")), Constraints(bounds=bounds)).blocks
+    assert Constraints(bounds=bounds).compile(TorqueModel(load_robot("panda"))).blocks
     assert holds(PANDA, Constraints(bounds=bounds, total_mass=(16.0, 20.0), margin=0.0), PANDA.nominal())
 
 
@@ -76,7 +78,7 @@ def test_empty_cells_and_comments_bound_nothing(tmp_path):
 
 
 def test_a_parameter_has_the_same_meaning_by_number_and_by_name():
-    names = targets(PANDA)
+    names = known_parameters(PANDA)
     link, joint = PANDA.robot.link_names[2], PANDA.robot.joint_names[1]
     for number, name in (("m3", "mass"), ("c3x", "com.x"), ("I3xy", "inertia.xy")):
         assert names[number] == names[f"{link}.{name}"]
@@ -104,7 +106,7 @@ def test_convex_bounds_hold_exactly_where_the_physical_quantity_does(bound, insi
         values[:10] = InertialParameters.from_com(mass, com, np.diag([moment, 0.1, 0.1])).pi
         return values
 
-    constraints = Constraints(bounds=Bounds.of(bound))
+    constraints = Constraints(bounds=ParameterBounds.of(bound))
     assert holds(model, constraints, theta(inside))
     assert not holds(model, constraints, theta(outside))
 
@@ -125,8 +127,8 @@ def test_regions_hold_where_the_centre_of_mass_is_inside(rng):
 
 def test_the_restriction_of_an_inertia_bound_is_sound_and_tight_at_its_centre(rng):
     model = TorqueModel(load_robot("planar2r"))
-    bounds = Bounds.of({"I1xx": (-9.0, 0.2), "I1xy": (-0.05, 0.05), "I1yz": (-0.02, 0.08)})
-    for inertia in conditions(model, Constraints(bounds=bounds)).inertia_bounds:
+    bounds = ParameterBounds.of({"I1xx": (-9.0, 0.2), "I1xy": (-0.05, 0.05), "I1yz": (-0.02, 0.08)})
+    for inertia in Constraints(bounds=bounds).compile(model).inertia_bounds:
         met = 0
         for _ in range(300):
             theta = model.nominal()
@@ -143,14 +145,12 @@ def test_the_restriction_of_an_inertia_bound_is_sound_and_tight_at_its_centre(rn
 
 def test_pinned_values_become_equalities():
     link = PANDA.robot.link_names[1]
-    wanted = conditions(
-        PANDA, Constraints(pinned={"m2": 1.0, f"{link}.com.x": 0.1, "c2y": 0.0, "c2z": 0.2, "I2xx": 0.3})
-    )
+    wanted = Constraints(pinned={"m2": 1.0, f"{link}.com.x": 0.1, "c2y": 0.0, "c2z": 0.2, "I2xx": 0.3}).compile(PANDA)
     theta = PANDA.nominal()
     theta[10:20] = InertialParameters.from_com(1.0, [0.1, 0.0, 0.2], np.diag([0.3, 0.4, 0.2])).pi
     np.testing.assert_allclose(wanted.pins.at(theta), 0.0, atol=1e-15)
     with pytest.raises(ParameterError, match="pin the mass and the centre of mass"):
-        conditions(PANDA, Constraints(pinned={"I2xx": 0.3}))
+        Constraints(pinned={"I2xx": 0.3}).compile(PANDA).require_convex()
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_pinned_values_become_equalities():
         (lambda: Constraints(total_mass=(5.0, 3.0)), "total mass ≥ 5 kg, total mass ≤ 3 kg"),
         (lambda: Constraints(total_mass=(-2.0, -1.0)), "total mass must be"),
         (lambda: Constraints(pinned={"m1": np.nan}), "pinned values must be finite"),
-        (lambda: conditions(PANDA, Constraints(pinned={"mm1": 1.0})), "no parameter 'mm1'"),
-        (lambda: conditions(PANDA, Constraints(pinned={"fv1": -1.0})), "fv1 = -1, fv1 ≥ 0"),
-        (lambda: conditions(PANDA, Constraints(com_regions={"lnk1": Box(np.zeros(3), np.ones(3))})), "no link 'lnk1'"),
+        (lambda: Constraints(pinned={"mm1": 1.0}).compile(PANDA), "no parameter 'mm1'"),
+        (lambda: Constraints(pinned={"fv1": -1.0}).compile(PANDA), "fv1 = -1, fv1 ≥ 0"),
+        (lambda: Constraints(com_regions={"lnk1": Box(np.zeros(3), np.ones(3))}).compile(PANDA), "no link 'lnk1'"),
     ],
 )
 def test_impossible_constraints_are_refused(make, message):

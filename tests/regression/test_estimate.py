@@ -11,8 +11,9 @@ import pytest
 from dynid import load_robot
 from dynid.arrays import Array
 from dynid.recording import Conditioning
-from dynid.regression import OLS, WLS, Estimate, FitError, Regression, SampleRows, Status, compress
-from dynid.regression.estimate import full_estimate, uncertainty, unseen_columns
+from dynid.regression import OLS, WLS, Estimate, Feasible, FitError, Regression, SampleRows, Status, compress
+from dynid.regression.estimate import full_estimate
+from dynid.regression.uncertainty import uncertainty, unseen_columns
 from tests.regression.logs import Truth, truth
 
 
@@ -156,11 +157,11 @@ def test_a_full_set_is_judged_like_any_other(fitted):
         "labels": ("prior",) * case.model.n_params,
         "rule": "near",
     }
-    known = full_estimate("mine", regression, case.theta, **told)
+    known = full_estimate(Feasible(), regression, case.theta, **told)
     np.testing.assert_allclose(known.beta, case.beta, atol=1e-12)
-    assert (known.estimator, known.rule, known.status, known.iterations) == ("mine", "near", Status.CONVERGED, 1)
+    assert (known.estimator, known.rule, known.status, known.iterations) == ("feasible", "near", Status.CONVERGED, 1)
     assert known.labels == told["labels"]
-    failed = full_estimate("mine", regression, np.full(case.model.n_params, np.nan), **told)
+    failed = full_estimate(Feasible(), regression, np.full(case.model.n_params, np.nan), **told)
     assert failed.theta is None
     assert (failed.labels, failed.rule) == ((), "")
     stacked = regression.stacked(weights)
@@ -182,4 +183,4 @@ def test_what_does_not_move_is_not_seen(rng):
     assert estimate.status is Status.RANK_DEFICIENT
     np.testing.assert_array_equal(np.isinf(estimate.std), hidden)
     told: dict[str, Any] = {"weights": np.ones(2), "status": Status.CONVERGED, "labels": (), "rule": ""}
-    assert full_estimate("mine", regression, still.theta, **told).status is Status.RANK_DEFICIENT
+    assert full_estimate(Feasible(), regression, still.theta, **told).status is Status.RANK_DEFICIENT

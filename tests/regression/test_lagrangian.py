@@ -10,11 +10,10 @@ import pytest
 
 from dynid import TorqueModel, base_parameters, friction_models, load_robot
 from dynid.arrays import Array
-from dynid.regression.feasible.constraints import Bounds, Constraints
-from dynid.regression.retrieval.constraints import Demands, RetrievalConstraints, Tie
-from dynid.regression.retrieval.parametrisation import p_from_theta, theta_of
-from dynid.regression.retrieval.penalties import compile_demands
-from dynid.regression.retrieval.problem import (
+from dynid.regression.constraints.constraints import Constraints, ParameterBounds, Tie
+from dynid.regression.constraints.link_parameters import p_from_theta, theta_of
+from dynid.regression.constraints.regions import Sphere
+from dynid.regression.retrieval.lagrangian import (
     Lagrangian,
     RetrievalProblem,
     RetrievalRun,
@@ -23,7 +22,6 @@ from dynid.regression.retrieval.problem import (
     clash,
     search_span,
 )
-from dynid.regression.retrieval.shapes import Sphere
 
 INF = math.inf
 
@@ -33,20 +31,18 @@ def model() -> TorqueModel:
     return TorqueModel(load_robot("spatial2r"), friction_models("viscous+offset"))
 
 
-def problem(model: TorqueModel, demands: Demands | None = None) -> RetrievalProblem:
+def problem(model: TorqueModel, constraints: Constraints | None = None) -> RetrievalProblem:
     base = base_parameters(model)
-    return RetrievalProblem(base.K, base.project(model.nominal()), compile_demands(model, demands))
+    return RetrievalProblem(base.K, base.project(model.nominal()), (constraints or Constraints()).compile(model))
 
 
 def test_the_search_looks_between_bounds_in_shapes_or_where_robots_are(model):
-    demands = RetrievalConstraints(
-        convex=Constraints(
-            bounds=Bounds.of({"m1": (1.0, 3.0), "c2x": (-0.1, 0.9), "m2": (30.0, INF), "I1xy": (-INF, -3.0)})
-        ),
-        shapes={"link2": Sphere(np.array([0.2, 0.0, 0.0]), 0.5), "link1": Sphere(np.zeros(3), 0.25)},
+    constraints = Constraints(
+        bounds=ParameterBounds.of({"m1": (1.0, 3.0), "c2x": (-0.1, 0.9), "m2": (30.0, INF), "I1xy": (-INF, -3.0)}),
+        com_regions={"link2": Sphere(np.array([0.2, 0.0, 0.0]), 0.5), "link1": Sphere(np.zeros(3), 0.25)},
     )
-    lower, upper = search_span(problem(model, demands))
-    found = {name: (float(lower[k]), float(upper[k])) for k, name in enumerate(compile_demands(model).names_p)}
+    lower, upper = search_span(problem(model, constraints))
+    found = {name: (float(lower[k]), float(upper[k])) for k, name in enumerate(Constraints().compile(model).names_p)}
     assert found["m1"] == (1.0, 3.0)
     assert found["m2"] == (30.0, 50.0)
     assert found["c1x"] == found["c1z"] == (-0.25, 0.25)
@@ -63,16 +59,16 @@ def test_the_search_looks_between_bounds_in_shapes_or_where_robots_are(model):
 
 
 def test_a_shape_beyond_the_bounds_leaves_them_as_they_are(model):
-    demands = RetrievalConstraints(
-        convex=Constraints(bounds=Bounds.of({"c2x": (1.0, 2.0)})), shapes={"link2": Sphere(np.zeros(3), 0.5)}
+    constraints = Constraints(
+        bounds=ParameterBounds.of({"c2x": (1.0, 2.0)}), com_regions={"link2": Sphere(np.zeros(3), 0.5)}
     )
-    lower, upper = search_span(problem(model, demands))
+    lower, upper = search_span(problem(model, constraints))
     assert (lower[11], upper[11]) == (1.0, 2.0)
 
 
 def test_a_start_is_a_possible_body_between_the_bounds(model, rng):
-    demands = Constraints(bounds=Bounds.of({"m1": (1.0, 3.0), "c1x": (0.2, 0.2), "fo1": (5.0, 6.0)}))
-    work = Lagrangian(problem(model, demands), weight=1.0)
+    constraints = Constraints(bounds=ParameterBounds.of({"m1": (1.0, 3.0), "c1x": (0.2, 0.2), "fo1": (5.0, 6.0)}))
+    work = Lagrangian(problem(model, constraints), weight=1.0)
     for _ in range(20):
         x = work.start(rng)
         assert np.all((x >= work.lower) & (x <= work.upper))
@@ -82,16 +78,16 @@ def test_a_start_is_a_possible_body_between_the_bounds(model, rng):
         assert np.all(p[20:] == x[20:])
         # Second moments of some ten centimetres: three squares in every direction.
         assert np.trace(np.array([[p[4], p[5]], [p[5], p[6]]])) < 2 * p[0] * 0.1**2 * 60
-        checks = {check.name: check.holds for check in work.problem.penalties.check(p)}
+        checks = {check.name: check.holds for check in work.problem.constraints.check(p)}
         assert checks["triangle inequality of link1"]
         assert checks["m1 ≥ 1"]
 
 
 def test_bounds_of_inertias_are_rows_that_sleep_until_they_are_broken(model):
-    demands = Constraints(
-        bounds=Bounds.of({"I1xx": (0.0, 2.0), "I1yy": (0.1, INF), "I2xy": (-0.3, 0.4), "I2zz": (0.7, 0.7)})
+    constraints = Constraints(
+        bounds=ParameterBounds.of({"I1xx": (0.0, 2.0), "I1yy": (0.1, INF), "I2xy": (-0.3, 0.4), "I2zz": (0.7, 0.7)})
     )
-    work = Lagrangian(problem(model, demands), weight=1.0)
+    work = Lagrangian(problem(model, constraints), weight=1.0)
     assert work.sleeping.names == ("I1xx ≤ 2", "I1yy ≥ 0.1", "I2xy ≥ -0.3", "I2xy ≤ 0.4")
     assert [name for rows in work.rows for name in rows.names] == ["I2zz = 0.7"]
     assert list(work.equal) == [True]
@@ -110,11 +106,10 @@ def test_bounds_of_inertias_are_rows_that_sleep_until_they_are_broken(model):
 
 def tied(model: TorqueModel) -> tuple[Lagrangian, Array]:
     """An equation and a bound on a product, at the nominal robot of 8 and 3 kg."""
-    demands = RetrievalConstraints(
-        convex=Constraints(bounds=Bounds.of({"mc1x": (-INF, 0.05)}), nonnegative_joint_terms=False),
-        ties=(Tie("m1", "m2", 2.0),),
+    constraints = Constraints(
+        bounds=ParameterBounds.of({"mc1x": (-INF, 0.05)}), nonnegative_joint_terms=False, ties=(Tie("m1", "m2", 2.0),)
     )
-    work = Lagrangian(problem(model, demands), weight=0.5)
+    work = Lagrangian(problem(model, constraints), weight=0.5)
     return work, work.bodies.x(p_from_theta(model.nominal(), 2))
 
 
@@ -174,9 +169,11 @@ def test_the_cost_is_the_augmented_lagrangian(model):
         np.testing.assert_allclose(work._slopes(moved)[:, k], slope, atol=1e-6)
 
 
-def test_minimising_meets_the_demands_and_keeps_what_is_fixed(model):
-    demands = Constraints(bounds=Bounds.of({"m1": (9.0, 9.0), "c2y": (0.05, 0.1)}), nonnegative_joint_terms=False)
-    work = Lagrangian(problem(model, demands), weight=1.0)
+def test_minimising_meets_the_constraints_and_keeps_what_is_fixed(model):
+    constraints = Constraints(
+        bounds=ParameterBounds.of({"m1": (9.0, 9.0), "c2y": (0.05, 0.1)}), nonnegative_joint_terms=False
+    )
+    work = Lagrangian(problem(model, constraints), weight=1.0)
     watch = Watch(INF)
     x = work.minimise(work.bodies.x(p_from_theta(model.nominal(), 2)), 50, watch)
     assert x[0] == 9.0
@@ -203,29 +200,26 @@ def run(objective: float, violation: float) -> RetrievalRun:
     return RetrievalRun(0, np.zeros(1), objective, violation, 1, 0.1, True)
 
 
-def test_runs_that_meet_the_demands_come_first_then_the_better_fit():
+def test_runs_that_meet_the_constraints_come_first_then_the_better_fit():
     order = [run(5.0, 1.0), run(7.0, 0.2), run(0.1, 1.1), run(0.0, 9.0)]
     assert [r.met for r in order] == [True, True, False, False]
     assert sorted((order[k] for k in (2, 0, 3, 1)), key=lambda r: r.rank) == order
 
 
 def test_the_violation_of_a_problem_is_its_worst(model):
-    bounded = problem(model, Constraints(bounds=Bounds.of({"m1": (-INF, 7.0), "m2": (3.5, INF)})))
+    bounded = problem(model, Constraints(bounds=ParameterBounds.of({"m1": (-INF, 7.0), "m2": (3.5, INF)})))
     p = p_from_theta(model.nominal(), 2)
     assert bounded.violation(p) == pytest.approx(1.0 / 1e-7)
     assert problem(model, Constraints(nonnegative_joint_terms=False)).violation(p) <= 1.0
     assert bounded.size == pytest.approx(float(bounded.b @ bounded.b))
-    assert RetrievalProblem(bounded.A, np.zeros(len(bounded.b)), bounded.penalties).size == 1.0
+    assert RetrievalProblem(bounded.A, np.zeros(len(bounded.b)), bounded.constraints).size == 1.0
 
 
 def test_only_those_that_clash_are_named(model):
     p = p_from_theta(model.nominal(), 2)
-    demands = RetrievalConstraints(
-        convex=Constraints(bounds=Bounds.of({"m1": (1.0, 2.0), "m2": (3.0, 9.0), "c1x": (-0.1, 0.1)})),
-        ties=(Tie("m1", "m2"),),
+    constraints = Constraints(
+        bounds=ParameterBounds.of({"m1": (1.0, 2.0), "m2": (3.0, 9.0), "c1x": (-0.1, 0.1)}), ties=(Tie("m1", "m2"),)
     )
-    assert set(clash(problem(model, demands), p, starts=2)) == {"m1 = m2", "m1 ≤ 2", "m2 ≥ 3"}
-    loose = RetrievalConstraints(
-        convex=Constraints(bounds=Bounds.of({"m1": (1.0, 4.0), "m2": (3.0, 9.0)})), ties=(Tie("m1", "m2"),)
-    )
+    assert set(clash(problem(model, constraints), p, starts=2)) == {"m1 = m2", "m1 ≤ 2", "m2 ≥ 3"}
+    loose = Constraints(bounds=ParameterBounds.of({"m1": (1.0, 4.0), "m2": (3.0, 9.0)}), ties=(Tie("m1", "m2"),))
     assert clash(problem(model, loose), p, starts=2) == ()

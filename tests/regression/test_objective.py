@@ -62,13 +62,13 @@ def test_coefficients_are_taken_in_order_or_by_name(base, rng):
 
 def test_coefficients_of_another_robot_are_refused(base):
     n = base.n_base
-    with pytest.raises(ParameterError, match=f"{n + 1} coefficients for a robot with {n}"):
+    with pytest.raises(ParameterError, match=f"{n + 1} base parameters for a robot with {n}"):
         RetrievalObjective.coefficients(base, np.zeros(n + 1))
     with pytest.raises(ParameterError, match=f"the covariance must be {n}×{n}"):
         RetrievalObjective.coefficients(base, np.zeros(n), np.eye(n - 1))
     with pytest.raises(ParameterError, match="missing " + ", ".join(base.leading[1:])):
         RetrievalObjective.coefficients(base, {base.leading[0]: 1.0})
-    with pytest.raises(UnknownName, match="no coefficient 'm9'"):
+    with pytest.raises(UnknownName, match="no base parameter 'm9'"):
         RetrievalObjective.coefficients(base, {"m9": 1.0})
     for size in (n - 1, n + 1):
         with pytest.raises(ParameterError, match="it belongs to another robot or to other friction"):

@@ -6,7 +6,7 @@ import pytest
 from dynid import Motion, load_robot
 from dynid.recording import Conditioning
 from dynid.regression import OLS, Feasible, SampleRows, compress, unexcited
-from dynid.regression.estimate import Uncertainty
+from dynid.regression.uncertainty import Uncertainty
 from tests.regression.logs import truth
 
 

@@ -17,11 +17,11 @@ from dynid import (
     random_motion,
 )
 from dynid.errors import ContradictoryBounds, ParameterError
-from dynid.regression.feasible.cone_blocks import conditions
-from dynid.regression.feasible.cones import SolverSettings, smat
-from dynid.regression.feasible.constraints import Bounds, Constraints
+from dynid.regression.constraints.cones import smat
+from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.feasible.programme import EQUAL_FIT, choose_reference, solve
+from dynid.regression.feasible.solver import SolverSettings
 from dynid.regression.status import Status
 from tests.robots import BATTERY, random_link
 
@@ -108,7 +108,7 @@ def oracle(R, rho, model, base, constraints):
     """The same programme written with cvxpy, in SI units."""
     theta = cp.Variable(model.n_params)
     rows = []
-    for block in conditions(model, constraints).blocks:
+    for block in constraints.compile(model).blocks:
         if block.kind == "nonnegative":
             rows.append(block.A @ theta + block.b >= 0)
         else:
@@ -132,7 +132,7 @@ def test_the_best_fit_is_that_of_cvxpy(name, triangle, rng):
     bounds = {f"m{i + 1}": (0.0, 12.0) for i in range(model.n_dof)} | {
         f"c{i + 1}{axis}": (-1.0, 1.0) for i in range(model.n_dof) for axis in "xyz"
     }
-    constraints = Constraints(triangle=triangle, bounds=Bounds.of(bounds), margin=1e-6)
+    constraints = Constraints(triangle=triangle, bounds=ParameterBounds.of(bounds), margin=1e-6)
     solution = solve(R, rho, model, base, constraints, residual=residual)
     expected = oracle(R, rho, model, base, constraints)
     assert solution.best_objective == pytest.approx(expected, rel=1e-6, abs=1e-6 * residual)
@@ -206,7 +206,7 @@ def test_labels_tell_data_from_prior_from_bound(rng):
     model = TorqueModel(load_robot("panda"), friction_models("viscous+coulomb"))
     theta = np.concatenate([model.nominal()[: model.n_inertial], np.full(14, 0.3)])
     base, R, rho, *_ = compressed(model, theta, rng)
-    constraints = Constraints(bounds=Bounds.of({"m4": (0.0, 3.0)}), pinned={"fc2": 0.3})
+    constraints = Constraints(bounds=ParameterBounds.of({"m4": (0.0, 3.0)}), pinned={"fc2": 0.3})
     labels = dict(zip(model.symbols, solve(R, rho, model, base, constraints).labels, strict=True))
     assert labels["fv1"] == "identified"
     assert labels["fc2"] == "bound"
@@ -240,7 +240,7 @@ def test_regions_total_mass_and_bounds_are_kept(rng):
     constraints = Constraints(
         com_regions={links[2]: box, links[4]: ellipsoid},
         total_mass=(10.0, 12.0),
-        bounds=Bounds.of({"m7": (0.3, 0.4), "I6xx": (0.02, 1.0)}),
+        bounds=ParameterBounds.of({"m7": (0.3, 0.4), "I6xx": (0.02, 1.0)}),
     )
     for rule in ("nominal", "entropic", "centred"):
         solution = solve(R, rho, model, base, constraints, prior=Prior(rule), residual=residual)
@@ -258,7 +258,7 @@ def test_bounds_that_are_not_convex_are_met_and_named(rng):
     base, R, rho, *_ = compressed(model, model.nominal(), rng)
     free = solve(R, rho, model, base)
     assert InertialParameters(free.theta[10:]).inertia_com[1, 1] > 0.039
-    bounds = Bounds.of({"I2yy": (0.0, 0.03), "I2xy": (-0.001, -0.0005), "m1": (0.0, 10.0)})
+    bounds = ParameterBounds.of({"I2yy": (0.0, 0.03), "I2xy": (-0.001, -0.0005), "m1": (0.0, 10.0)})
     solution = solve(R, rho, model, base, Constraints(bounds=bounds))
     assert solution.status is Status.CONVERGED
     inertia = InertialParameters(solution.theta[10:]).inertia_com
@@ -266,7 +266,7 @@ def test_bounds_that_are_not_convex_are_met_and_named(rng):
     assert -0.001 - 1e-8 <= inertia[0, 1] <= -0.0005 + 1e-8
     assert set(solution.restricted) == {"I2yy", "I2xy"}
     assert solution.violated == ()
-    loose = solve(R, rho, model, base, Constraints(bounds=Bounds.of({"I2yy": (0.0, 1.0)})))
+    loose = solve(R, rho, model, base, Constraints(bounds=ParameterBounds.of({"I2yy": (0.0, 1.0)})))
     assert loose.restricted == ()
 
 
@@ -274,18 +274,18 @@ def test_bounds_that_are_not_convex_are_met_and_named(rng):
     ("constraints", "clashing", "innocent"),
     [
         (
-            Constraints(bounds=Bounds.of({f"m{i}": (0.0, 2.0) for i in range(1, 8)}), total_mass=(16.0, 20.0)),
-            {"total mass ≥ 16", *(f"m{i} ≤ 2" for i in range(1, 8))},
+            Constraints(bounds=ParameterBounds.of({f"m{i}": (0.0, 2.0) for i in range(1, 8)}), total_mass=(16.0, 20.0)),
+            {"total mass ≥ 16 kg", *(f"m{i} ≤ 2" for i in range(1, 8))},
             {"total mass ≤ 20"},
         ),
         (
-            Constraints(bounds=Bounds.of({"m2": (0.0, 1.0), "m3": (0.0, 1.0)}), pinned={"m2": 3.0}),
-            {"m2 ≤ 1", "m2 = 3"},
+            Constraints(bounds=ParameterBounds.of({"m2": (0.0, 1.0), "m3": (0.0, 1.0)}), pinned={"m2": 3.0}),
+            {"m2 ≤ 1", "m2 ≥ 3"},
             {"m3 ≤ 1"},
         ),
         (
             Constraints(
-                bounds=Bounds.of({"m1": (1.0, 5.0), "c1x": (0.1, 0.2)}),
+                bounds=ParameterBounds.of({"m1": (1.0, 5.0), "c1x": (0.1, 0.2)}),
                 com_regions={"link1": Box(np.full(3, -0.05), np.full(3, 0.05))},
             ),
             {"c1x ≥ 0.1", "link1.com.x ≤ 0.05", "m1 ≥ 1"},
@@ -313,7 +313,7 @@ def test_a_solver_stopped_early_says_so_and_never_gives_an_impossible_robot(sett
     for prior in (Prior(), Prior("centred"), Prior("nominal", 1.0)):
         solution = solve(R, rho, model, base, prior=prior, residual=residual, solver=settings)
         assert solution.status is Status.STOPPED_EARLY
-        assert "allow more iterations" in solution.status.value
+        assert "raise max_iterations" in solution.status.value
         assert np.all(np.isnan(solution.theta)) or np.all(solution.link_margins > 0.0)
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from dynid.chain.consistency import Box, Ellipsoid
 from dynid.errors import ParameterError, UnknownName
-from dynid.regression import link_hull, read_retrieval
-from dynid.regression.retrieval.shapes import Frustum, Hull, Region, Sphere, Union, outside, span
+from dynid.regression import link_hull, read_constraints
+from dynid.regression.constraints.regions import Frustum, Hull, Region, RegionUnion, Sphere, outside, span
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 0.1) for y in (-0.2, 0.2) for z in (0.0, 0.3)])
 SHAPES: dict[str, Region] = {
@@ -18,7 +18,7 @@ SHAPES: dict[str, Region] = {
     "cylinder": Frustum.cylinder([0.0, 0.0, 0.0], [0.1, 0.2, 0.3], 0.08),
     "frustum": Frustum(np.zeros(3), np.array([0.3, 0.0, 0.0]), 0.1, 0.02),
     "cone": Frustum(np.zeros(3), np.array([0.0, -0.3, 0.0]), 0.1, 0.0),
-    "union": Union((Sphere(np.zeros(3), 0.1), Box(np.array([0.1, 0.0, 0.0]), np.array([0.3, 0.1, 0.1])))),
+    "union": RegionUnion((Sphere(np.zeros(3), 0.1), Box(np.array([0.1, 0.0, 0.0]), np.array([0.3, 0.1, 0.1])))),
     "hull": Hull.of(CORNERS),
 }
 
@@ -138,7 +138,7 @@ def test_hull_of_a_mesh_is_that_of_its_vertices(tmp_path):
         (lambda p: Sphere(np.zeros(3), np.inf), "radius of a sphere must be positive"),
         (lambda p: Hull.of(1.1e6 * CORNERS / 0.3), "below 1e"),
         (lambda p: Hull.of(np.zeros(3)), r"points \(n_points, 3\)"),
-        (lambda p: Union(()), "at least one shape"),
+        (lambda p: RegionUnion(()), "at least one shape"),
         (lambda p: Hull.of(np.zeros((4, 3))), "span no volume"),
         (lambda p: Hull.of(np.zeros((4, 2))), r"points \(n_points, 3\)"),
         (lambda p: Hull.of_mesh(p / "none.stl"), "none.stl: the mesh cannot be read"),
@@ -179,5 +179,5 @@ def test_hull_of_a_link_holds_its_meshes_and_what_is_fixed_to_it(tmp_path):
     with pytest.raises(ParameterError, match=r"none\.urdf: cannot be read: No such file"):
         link_hull(tmp_path / "none.urdf", "a")
     (tmp_path / "c.toml").write_text('robot = "arm.urdf"\n[shape.a]\ntype = "hull"\n')
-    shape = read_retrieval(tmp_path / "c.toml").shapes["a"]
+    shape = read_constraints(tmp_path / "c.toml").com_regions["a"]
     np.testing.assert_allclose(span(shape), (lower, upper))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -15,14 +15,20 @@ from dynid.cli.options import FrictionName, JsonFlag, LogOptions, RobotName, Rob
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.errors import RecordingError
+from dynid.regression.estimators import ESTIMATORS
 from dynid.review.findings import Severity
 from dynid.workflow.contract import findings_json
-from dynid.workflow.fit_options import Condition, EstimatorName, PriorRule
+from dynid.workflow.fit_options import Condition, PriorRule
 from dynid.workflow.identify import LogsRefused
 from dynid.workflow.logs import BadRows
 from dynid.workflow.manifest import is_manifest
 
 __all__ = ["identify"]
+
+if TYPE_CHECKING:
+    EstimatorName = str
+else:
+    EstimatorName = Literal[tuple(ESTIMATORS)]
 
 
 @Parameter(name="*")

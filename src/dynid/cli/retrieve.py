@@ -21,18 +21,19 @@ from dynid.cli.workers import Workers, WorkersOption
 from dynid.disk import at_once, claimed, write_whole
 from dynid.errors import ParameterError
 from dynid.regression import (
-    Annealing,
-    Bounds,
+    CodeNotAllowed,
+    Constraints,
     IdentifiedModel,
     MultiStart,
+    ParameterBounds,
     Retrieval,
-    RetrievalConstraints,
     RetrievalObjective,
     RetrievalResult,
+    SimulatedAnnealing,
     Status,
     load_model,
     read_bounds,
-    read_retrieval,
+    read_constraints,
     save_model,
 )
 
@@ -73,24 +74,23 @@ class SearchOptions:
     seed: int = 0
     workers: WorkersOption = "1"
 
-    def demands(self, robot: Robot) -> RetrievalConstraints:
-        """All that is asked (SI): the configuration file, then what the command line adds or replaces."""
-        asked = RetrievalConstraints()
+    def constraints(self, robot: Robot) -> Constraints:
+        """All constraints (SI): the configuration file, then what the command line adds or replaces."""
+        asked = Constraints()
         if self.config is not None:
-            asked = read_retrieval(self.config, allow_code=self.allow_code, robot_file=_robot_file(robot))
-        convex = asked.convex
+            try:
+                asked = read_constraints(self.config, allow_code=self.allow_code, robot_file=_robot_file(robot))
+            except CodeNotAllowed as error:
+                raise ParameterError(f"{error} (--allow-code)") from error
         if self.bounds is not None:
-            own = convex.bounds.entries if convex.bounds else ()
-            convex = replace(convex, bounds=Bounds((*read_bounds(self.bounds).entries, *own)))
-        if self.total_mass is not None:
-            convex = replace(convex, total_mass=self.total_mass)
-        return replace(asked, convex=convex)
+            asked = replace(asked, bounds=ParameterBounds((*read_bounds(self.bounds).entries, *asked.bounds.entries)))
+        return asked if self.total_mass is None else replace(asked, total_mass=self.total_mass)
 
     def retrieval(self, robot: Robot) -> Retrieval:
         """The search."""
         return Retrieval(
-            demands=self.demands(robot),
-            engine=MultiStart() if self.engine == "multistart" else Annealing(steps=self.steps),
+            constraints=self.constraints(robot),
+            engine=MultiStart() if self.engine == "multistart" else SimulatedAnnealing(steps=self.steps),
             runs=self.runs,
             seed=checked_seed(self.seed),
             time_budget=self.time_budget,

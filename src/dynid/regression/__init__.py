@@ -2,9 +2,16 @@
 
 from dynid.regression.auto_settings import ThresholdChoice, estimated_delay, velocity_threshold
 from dynid.regression.bootstrap import Bootstrap, bootstrap
+from dynid.regression.constraints.compiled import CompiledConstraints, ConstraintCheck
+from dynid.regression.constraints.constraints import Constraints, ParameterBound, ParameterBounds, Symmetry, Tie
+from dynid.regression.constraints.files import read_bounds, read_constraints
+from dynid.regression.constraints.link_parameters import Links, RetrievedLink
+from dynid.regression.constraints.meshes import link_hull
+from dynid.regression.constraints.regions import Frustum, Hull, RegionUnion, Sphere
+from dynid.regression.constraints.user_functions import CodeNotAllowed, UserFunction, UserFunctionError
 from dynid.regression.drive_gains import DriveGains, identify_gains
-from dynid.regression.estimate import Estimate, FitError, Uncertainty, uncertainty
-from dynid.regression.feasible.constraints import Bounds, Constraints, read_bounds
+from dynid.regression.estimate import Estimate, Estimator, FitError, estimate_of, full_estimate
+from dynid.regression.estimators import ESTIMATORS, EstimatorOptions, make_estimator
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.friction.choice import FrictionChoice, choose_friction, needs_search
@@ -15,20 +22,15 @@ from dynid.regression.model import Compressed, IdentifiedModel
 from dynid.regression.model_file import load_model, save_model
 from dynid.regression.payload import KnownArm, Payload, identify_payload
 from dynid.regression.problem import Regression, Stacked, compress
-from dynid.regression.retrieval.config import read_retrieval
-from dynid.regression.retrieval.constraints import RetrievalConstraints, Symmetry, Tie, UserFunction, UserFunctionError
-from dynid.regression.retrieval.link_meshes import link_hull
+from dynid.regression.retrieval.lagrangian import RetrievalProblem, RetrievalRun
 from dynid.regression.retrieval.objective import RetrievalObjective
-from dynid.regression.retrieval.parametrisation import Links, RetrievedLink
-from dynid.regression.retrieval.penalties import ConstraintCheck, Penalties, compile_demands
-from dynid.regression.retrieval.problem import RetrievalProblem, RetrievalRun
 from dynid.regression.retrieval.retrieval import Retrieval, RetrievalResult, SolutionSpread
-from dynid.regression.retrieval.search import Annealing, MultiStart
-from dynid.regression.retrieval.shapes import Frustum, Hull, Sphere, Union
+from dynid.regression.retrieval.search import MultiStart, SearchEngine, SimulatedAnnealing
 from dynid.regression.reverse import ControllerSamples, Reverse, ReverseEstimate, read_controller_samples
 from dynid.regression.rows import JointRows, RowSource, SampleRows
 from dynid.regression.status import Status
 from dynid.regression.streamed_rows import StreamedRows
+from dynid.regression.uncertainty import Uncertainty, uncertainty
 
 MODULES = (
     "status",
@@ -36,13 +38,16 @@ MODULES = (
     "streamed_rows",
     "triangle",
     "problem",
+    "uncertainty",
     "estimate",
     "bootstrap",
     "least_squares",
     "auto_settings",
+    "constraints",
     "feasible",
     "reverse",
     "retrieval",
+    "estimators",
     "friction",
     "payload",
     "drive_gains",
@@ -52,17 +57,20 @@ MODULES = (
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
+    "ESTIMATORS",
     "OLS",
     "WLS",
-    "Annealing",
     "Bootstrap",
-    "Bounds",
+    "CodeNotAllowed",
+    "CompiledConstraints",
     "Compressed",
     "ConstraintCheck",
     "Constraints",
     "ControllerSamples",
     "DriveGains",
     "Estimate",
+    "Estimator",
+    "EstimatorOptions",
     "Feasible",
     "FitError",
     "FrictionChoice",
@@ -76,12 +84,13 @@ __all__ = [
     "KnownArm",
     "Links",
     "MultiStart",
+    "ParameterBound",
+    "ParameterBounds",
     "Payload",
-    "Penalties",
     "Prior",
+    "RegionUnion",
     "Regression",
     "Retrieval",
-    "RetrievalConstraints",
     "RetrievalObjective",
     "RetrievalProblem",
     "RetrievalResult",
@@ -92,6 +101,8 @@ __all__ = [
     "Robust",
     "RowSource",
     "SampleRows",
+    "SearchEngine",
+    "SimulatedAnnealing",
     "SolutionSpread",
     "Sphere",
     "Stacked",
@@ -101,26 +112,27 @@ __all__ = [
     "ThresholdChoice",
     "Tie",
     "Uncertainty",
-    "Union",
     "UserFunction",
     "UserFunctionError",
     "bootstrap",
     "choose_friction",
-    "compile_demands",
     "compress",
+    "estimate_of",
     "estimated_delay",
     "fit_friction",
     "friction_curve",
     "friction_rows",
+    "full_estimate",
     "identify_gains",
     "identify_payload",
     "link_hull",
     "load_model",
+    "make_estimator",
     "needs_search",
     "never_reversing",
     "read_bounds",
+    "read_constraints",
     "read_controller_samples",
-    "read_retrieval",
     "save_model",
     "uncertainty",
     "unexcited",

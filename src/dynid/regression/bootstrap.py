@@ -15,9 +15,9 @@ from dynid.regression.status import Status
 
 __all__ = ["Bootstrap", "bootstrap"]
 
-LEVEL = 0.95
+INTERVAL_SHARE = 0.95
 """Share of the draws, as a fraction, that an interval spans."""
-MIN_BLOCKS = 8
+MIN_RESAMPLED = 8
 """Blocks of time below which resampling them says nothing."""
 BATCHES = 16
 """Draws are handed out in this many batches: a regression is sent around a few times, not once a draw."""
@@ -25,29 +25,33 @@ BATCHES = 16
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """Coefficients of the same fit on resampled blocks of time [Kunsch1989]_, and the intervals they span."""
+    """Base parameters of the same fit on resampled blocks of time [Kunsch1989]_, and the intervals they span."""
 
     draws: Float[Array, "n_draws n_base"]
-    """Coefficients of every draw that could be fitted, in the units of their leading parameters."""
+    """Base parameters of every draw that could be fitted, in the units of their leading parameters."""
     failed: int
     """Draws whose fit did not converge and that are left out."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def __repr__(self) -> str:
+        n_draws, n_base = self.draws.shape
+        return f"Bootstrap({n_draws} refits of {n_base} base parameters, {self.failed} more failed)"
+
     @property
     def lower(self) -> Float[Array, " n_base"]:
-        """Lower ends of the 95 % percentile intervals, in the units of the coefficients."""
-        return np.quantile(self.draws, 0.5 * (1.0 - LEVEL), axis=0)
+        """Lower ends of the 95 % percentile intervals, in the units of the base parameters."""
+        return np.quantile(self.draws, 0.5 * (1.0 - INTERVAL_SHARE), axis=0)
 
     @property
     def upper(self) -> Float[Array, " n_base"]:
-        """Upper ends of the 95 % percentile intervals, in the units of the coefficients."""
-        return np.quantile(self.draws, 0.5 * (1.0 + LEVEL), axis=0)
+        """Upper ends of the 95 % percentile intervals, in the units of the base parameters."""
+        return np.quantile(self.draws, 0.5 * (1.0 + INTERVAL_SHARE), axis=0)
 
     @property
     def std(self) -> Float[Array, " n_base"]:
-        """Spread of the draws, in the units of the coefficients."""
+        """Spread of the draws, in the units of the base parameters."""
         return np.std(self.draws, axis=0, ddof=1)
 
 
@@ -77,10 +81,10 @@ def bootstrap(
     """
     if n_draws < 2:
         raise ParameterError(f"a bootstrap needs at least 2 draws, got {n_draws}")
-    if len(regression.blocks) < MIN_BLOCKS:
+    if len(regression.blocks) < MIN_RESAMPLED:
         raise RegressionError(
             f"the log makes only {len(regression.blocks)} independent blocks of time; resampling needs at least "
-            f"{MIN_BLOCKS}: log longer, or leave the bootstrap out"
+            f"{MIN_RESAMPLED}: log longer, or leave the bootstrap out"
         )
     from joblib import Parallel, delayed
 

@@ -14,20 +14,22 @@ from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError, RegressionError
+from dynid.prose import spread_percent, text_table
 from dynid.recording.conditioning import Conditioning, Samples
 from dynid.recording.recording import Recording
-from dynid.regression.estimate import uncertainty
 from dynid.regression.friction.choice import START, choose_friction, needs_search
 from dynid.regression.friction.rows import friction_rows, with_reference
 from dynid.regression.payload import N_LOAD, loaded_regression
 from dynid.regression.problem import Factor, Regression
 from dynid.regression.status import Status
+from dynid.regression.uncertainty import uncertainty
 
 __all__ = ["DriveGains", "identify_gains"]
 
 PASSES = 3
 """Fits with the load of gears taken from the fit before."""
 MAX_STEPS = 60
+"""Of Gauss–Newton; a load that shows needs about ten."""
 SETTLED = 1e-9
 """Largest relative change of a gain at which Gauss–Newton ends."""
 LARGEST_STEP = 0.5
@@ -50,6 +52,20 @@ class DriveGains:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        gains = ", ".join(
+            f"{name} {gain:.4g} ± {std:.2g}"
+            for name, gain, std in zip(self.joint_names, self.gains, self.std, strict=True)
+        )
+        return f"DriveGains({gains}; N·m/A or N/A)"
+
+    def __str__(self) -> str:
+        rows = [
+            (name, f"{gain:.4e}", f"{std:.1e}", spread_percent(std, gain))
+            for name, gain, std in zip(self.joint_names, self.gains, self.std, strict=True)
+        ]
+        return text_table(("drive", "gain / (N·m/A)", "± 1σ", "σ / %"), rows, numeric=(1, 2, 3))
 
 
 def identify_gains(

@@ -1,9 +1,10 @@
-"""Ordinary, weighted and robust least squares on the base coefficients."""
+"""Ordinary, weighted and robust least squares on the base parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from dynid.arrays import Array, Float, Int
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import RegressionError
-from dynid.regression.estimate import Estimate, FitError, uncertainty, unseen_columns
-from dynid.regression.problem import RANK_TOLERANCE, Regression, Stacked, column_scale, compress
+from dynid.regression.estimate import Estimate, FitError, estimate_of
+from dynid.regression.problem import Regression, compress
 from dynid.regression.rows import HeldRows, JointRows, RowSource
 from dynid.regression.status import Status
+from dynid.regression.uncertainty import unseen_columns
 
 __all__ = ["OLS", "WLS", "Robust", "joint_weights", "unexcited"]
 
@@ -23,9 +25,14 @@ __all__ = ["OLS", "WLS", "Robust", "joint_weights", "unexcited"]
 class OLS:
     """Ordinary least squares: every row counts alike, as in the papers."""
 
+    name: ClassVar[str] = "ols"
+    label: ClassVar[str] = "ordinary least squares"
+    gives_links: ClassVar[bool] = False
+    needs_rows: ClassVar[bool] = False
+
     def fit(self, regression: Regression) -> Estimate:
-        """The coefficients that minimise the squared torque error."""
-        return _fitted("ols", regression, None)
+        """The base parameters that minimise the squared torque error."""
+        return estimate_of(self, regression, regression.stacked().solution())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,16 +42,19 @@ class WLS:
     max_iterations: int = 30
     tolerance: float = 1e-6
     """Largest relative change of a weight at which the iteration ends."""
+    name: ClassVar[str] = "wls"
+    label: ClassVar[str] = "weighted least squares"
+    gives_links: ClassVar[bool] = False
+    needs_rows: ClassVar[bool] = False
 
     def fit(self, regression: Regression) -> Estimate:
-        """The coefficients that minimise the torque error in units of each joint's own noise."""
+        """The base parameters that minimise the torque error in units of each joint's own noise."""
         weights, iterations, settled = joint_weights(
             regression, max_iterations=self.max_iterations, tolerance=self.tolerance
         )
-        estimate = replace(_fitted("wls", regression, weights), iterations=iterations)
-        if not settled and estimate.status is Status.CONVERGED:
-            return replace(estimate, status=Status.NOT_CONVERGED)
-        return estimate
+        status = Status.CONVERGED if settled else Status.NOT_CONVERGED
+        beta = regression.stacked(weights).solution()
+        return estimate_of(self, regression, beta, weights=weights, status=status, iterations=iterations)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,16 +65,22 @@ class Robust:
     """Residual over noise beyond which a row's weight falls; 1.345 costs 5 % on clean data."""
     max_iterations: int = 50
     tolerance: float = 1e-4
-    """Largest change of a coefficient relative to its standard deviation at which the iteration ends."""
+    """Largest change of a base parameter relative to its standard deviation at which the iteration ends."""
+    name: ClassVar[str] = "robust"
+    label: ClassVar[str] = "robust least squares"
+    gives_links: ClassVar[bool] = False
+    needs_rows: ClassVar[bool] = True
 
     def fit(self, regression: Regression) -> Estimate:
-        """The coefficients with the influence of outlying rows bounded.
+        """The base parameters with the influence of outlying rows bounded.
 
         Raises:
             RegressionError: when the regression cannot produce its rows again.
         """
         if regression.source is None:
-            raise RegressionError("robust fitting weighs single rows: give it the logs together, not added regressions")
+            raise RegressionError(
+                "robust fitting weighs single rows: compress the logs together instead of adding regressions"
+            )
         source = held(regression.source, regression)
         start = WLS().fit(regression)
         beta, step, iteration = start.beta, np.inf, 0
@@ -74,17 +90,13 @@ class Robust:
             iteration += 1
             scale = _robust_scale(source, regression, beta)
             weighted = compress(_Reweighted(source, regression.visible, beta, scale, self.threshold))
-            following = _solved(weighted.stacked(1.0 / scale))
+            following = weighted.stacked(1.0 / scale).solution()
             step = float(np.max(np.abs(following - beta) / unit))
             beta = following
-        final = _fitted("robust", weighted, 1.0 / scale)
-        settled = step <= self.tolerance or final.status is not Status.CONVERGED
-        return replace(
-            final,
-            fit=FitError.on(regression, final.beta),
-            iterations=iteration,
-            status=final.status if settled else Status.NOT_CONVERGED,
-        )
+        status = Status.CONVERGED if step <= self.tolerance else Status.NOT_CONVERGED
+        final = weighted.stacked(1.0 / scale).solution()
+        found = estimate_of(self, weighted, final, weights=1.0 / scale, status=status, iterations=iteration)
+        return replace(found, fit=FitError.on(regression, final))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +161,7 @@ def joint_weights(
     power, rows = regression.power(), regression.rows_per_joint()
     weights = np.ones(regression.model.n_dof)
     for iteration in range(1, max_iterations + 1):
-        beta = _solved(regression.stacked(weights))
+        beta = regression.stacked(weights).solution()
         spent = np.array([len(columns) for columns in regression.visible]) / regression.model.n_dof
         sigma = np.sqrt(regression.residual_power(beta) / np.maximum(rows - spent, 1.0))
         # Simulated data may fit exactly; a weight must stay finite then.
@@ -162,34 +174,6 @@ def joint_weights(
     return weights, max_iterations, False
 
 
-def _solved(stacked: Stacked) -> Float[Array, " n_base"]:
-    scale = column_scale(stacked.R)
-    return np.linalg.lstsq(stacked.R / scale, stacked.rho, rcond=RANK_TOLERANCE)[0] / scale
-
-
-def _fitted(name: str, regression: Regression, weights: Float[Array, " n_dof"] | None) -> Estimate:
-    stacked = regression.stacked(weights)
-    condition, rank = regression.stacked().condition()
-    beta = _solved(stacked)
-    sure = uncertainty(regression, beta, weights)
-    status = Status.CONVERGED
-    if rank < regression.base.n_base:
-        status = Status.RANK_DEFICIENT
-    return Estimate(
-        estimator=name,
-        model=regression.model,
-        base=regression.base,
-        beta=beta,
-        uncertainty=sure,
-        condition_number=condition,
-        rank=rank,
-        n_rows=regression.n_rows,
-        fit=FitError.on(regression, beta),
-        status=status,
-        weights=weights,
-    )
-
-
 def unexcited(regression: Regression) -> tuple[str, ...]:
-    """Symbols of the coefficients that the motion of these logs does not show, alone or apart from others."""
+    """Symbols of the base parameters that the motion of these logs does not show, alone or apart from others."""
     return tuple(np.array(regression.base.leading)[unseen_columns(regression)].tolist())

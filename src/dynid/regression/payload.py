@@ -15,9 +15,10 @@ from dynid.dynamics.friction.load import LoadCoulomb
 from dynid.dynamics.joint_model import OnJoints
 from dynid.dynamics.model import Column, TorqueModel
 from dynid.errors import ParameterError, RegressionError
+from dynid.prose import spread_percent, text_table
 from dynid.recording.conditioning import Samples, Segment
-from dynid.regression.estimate import FitError, uncertainty
-from dynid.regression.feasible.constraints import Constraints
+from dynid.regression.constraints.constraints import Constraints
+from dynid.regression.estimate import FitError
 from dynid.regression.feasible.programme import solve
 from dynid.regression.friction.rows import with_reference
 from dynid.regression.least_squares import joint_weights
@@ -25,6 +26,7 @@ from dynid.regression.problem import RANK_TOLERANCE, Factor, Regression
 from dynid.regression.rows import JointRows, block_length, rows_of_segment, visible_columns
 from dynid.regression.status import Status
 from dynid.regression.triangle import triangular
+from dynid.regression.uncertainty import uncertainty
 
 __all__ = ["KnownArm", "Payload", "identify_payload", "load_transform", "loaded_regression"]
 
@@ -43,12 +45,12 @@ SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class KnownArm:
-    """What is known of the arm without load: coefficients and how sure they are."""
+    """What is known of the arm without load: base parameters and how sure they are."""
 
     beta: Float[Array, " n_base"]
-    """Base coefficients, in the units of their leading parameters."""
+    """Base parameters, in the units of their leading parameters."""
     covariance: Float[Array, "n_base n_base"]
-    """Of β; infinite where a coefficient is not known."""
+    """Of β; infinite where a base parameter is not known."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -59,11 +61,11 @@ class Payload:
     """A load: ten numbers in the flange frame, how sure they are, and how the fit went."""
 
     inertial: InertialParameters
-    """About the origin of the flange frame (SI); physically possible."""
+    """About the origin of the flange frame (SI); physically consistent."""
     covariance: Float[Array, "10 10"]
-    """Of the ten numbers, before they were made possible; honest about residuals correlated in time."""
+    """Of the ten numbers, before they were made consistent; autocorrelation-robust."""
     free: Float[Array, " 10"]
-    """The ten numbers (SI) of the plain fit, possible or not."""
+    """The ten numbers (SI) of the plain fit, consistent or not."""
     fit: FitError
     """On the torque of the run with load."""
     without: FitError
@@ -72,6 +74,23 @@ class Payload:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        com = ", ".join(f"{value:.4f}" for value in self.com)
+        error = f"{self.fit.relative_percent:.3g} % of the torque left unexplained"
+        return f"Payload({self.mass:.4g} ± {self.mass_std:.2g} kg at ({com}) m of the flange, {error})"
+
+    def __str__(self) -> str:
+        axes = [(a, b) for a in range(3) for b in range(a, 3)]
+        names = ["m", *(f"c{axis}" for axis in "xyz"), *(f"I{'xyz'[a]}{'xyz'[b]}" for a, b in axes)]
+        values = [self.mass, *self.com, *(self.inertia_com[a, b] for a, b in axes)]
+        stds = [self.mass_std, *self.com_std, *(self.inertia_com_std[a, b] for a, b in axes)]
+        units = ["kg", *["m"] * 3, *["kg·m²"] * 6]
+        rows = [
+            (name, f"{value:.4e}", f"{std:.1e}", spread_percent(std, value), unit)
+            for name, value, std, unit in zip(names, values, stds, units, strict=True)
+        ]
+        return f"{self!r}\n{text_table(('load', 'value', '± 1σ', 'σ / %', 'unit'), rows, numeric=(1, 2, 3))}"
 
     @property
     def mass(self) -> float:
@@ -233,14 +252,14 @@ def identify_payload(
     r"""The load of a run, feasible by the programme that links are fitted with.
 
     Arm and load are fitted together, :math:`\tau = Y\beta + Y_L\pi_L`, with what a run without load or an identified
-    model says about β; β is then projected out and the possible :math:`\pi_L` that fits best is chosen.
+    model says about β; β is then projected out and the consistent :math:`\pi_L` that fits best is chosen.
 
     Args:
         model: the arm with its friction.
         base: its base parameters.
         loaded: conditioned logs with the load.
         unloaded: conditioned logs without it; may be empty where the arm is known.
-        known: coefficients of the empty arm; may be None where there are logs without load.
+        known: base parameters of the empty arm; may be None where there are logs without load.
         T_link_flange: flange frame in the last link's frame; the identity when None.
         constraints: asked of the load beside consistency.
 
@@ -298,7 +317,7 @@ def _with_known(
     if known is None:
         return R, rho
     if known.beta.shape != (n_base,):
-        raise ParameterError(f"the model has {len(known.beta)} coefficients, not {n_base}")
+        raise ParameterError(f"the model has {len(known.beta)} base parameters, not {n_base}")
     finite = np.isfinite(np.diag(known.covariance))
     values, vectors = np.linalg.eigh(known.covariance[np.ix_(finite, finite)])
     # Directions that the model knows exactly would drown the log; a part in 10⁶ of the largest is exact enough.

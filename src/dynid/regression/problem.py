@@ -82,6 +82,11 @@ class Stacked:
     """Weighted sum of squares ((N·m)² with unit weights) that no parameters can explain."""
     n_rows: int
 
+    def solution(self) -> Float[Array, " n_base"]:
+        """The β of least squares, in the units of the leading parameters; directions that were not excited are zero."""
+        scale = column_scale(self.R)
+        return np.linalg.lstsq(self.R / scale, self.rho, rcond=RANK_TOLERANCE)[0] / scale
+
     def condition(self) -> tuple[float, int]:
         """Condition number of R as it stands, and its rank with columns scaled to unit length."""
         values = np.linalg.svd(self.R, compute_uv=False)

@@ -1,4 +1,4 @@
-"""Coefficients from a controller's own M(q) and g(q), for any robot [Gaz2019]_."""
+"""Base parameters from a controller's own M(q) and g(q), for any robot [Gaz2019]_."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from dynid.disk import MAX_TEXT_BYTES
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError
-from dynid.regression.estimate import Estimate, FitError, Uncertainty
+from dynid.regression.estimate import Estimate, FitError
 from dynid.regression.problem import RANK_TOLERANCE, Stacked, column_scale
 from dynid.regression.status import Status
 from dynid.regression.triangle import triangular
+from dynid.regression.uncertainty import Uncertainty
 
 __all__ = ["ControllerSamples", "Reverse", "read_controller_samples"]
 
-CHUNK = 1000
+POSTURES_AT_ONCE = 1000
 """Postures whose rows are held at a time."""
 SILENT = 1e-9
 """A kind of row whose largest entry is below this share of the largest of its quantity says nothing."""
@@ -111,12 +112,12 @@ class Reverse:
     """Least squares on the stack of inertia and gravity rows; rows that say nothing are found and dropped."""
 
     def fit(self, model: TorqueModel, base: BaseParameters, samples: ControllerSamples) -> ReverseEstimate:
-        """The base coefficients whose M(q) and g(q) are closest to the controller's (SI)."""
+        """The base parameters whose M(q) and g(q) are closest to the controller's (SI)."""
         inertia_used, gravity_used = _informative(model, base, samples)
         columns = base.n_base
         stack = np.zeros((0, columns + 1))
-        for start in range(0, len(samples.q), CHUNK):
-            part = slice(start, start + CHUNK)
+        for start in range(0, len(samples.q), POSTURES_AT_ONCE):
+            part = slice(start, start + POSTURES_AT_ONCE)
             q = np.ascontiguousarray(samples.q[part])
             rows = np.concatenate(
                 [model.inertia_rows(q)[:, inertia_used], model.gravity_rows(q)[:, gravity_used]], axis=1
@@ -133,7 +134,7 @@ class Reverse:
 
 @dataclass(frozen=True, eq=False)
 class ReverseEstimate:
-    """Coefficients of a controller's model, and the rows that could not help."""
+    """Base parameters of a controller's model, and the rows that could not help."""
 
     estimate: Estimate
     dropped: tuple[str, ...]
@@ -141,9 +142,16 @@ class ReverseEstimate:
     stacked: Stacked
     """The triangular factor of the rows that were used (SI)."""
 
+    def __repr__(self) -> str:
+        unused = f", gravity rows not used: {', '.join(self.dropped)}" if self.dropped else ""
+        return f"ReverseEstimate({self.estimate!r}{unused})"
+
+    def __str__(self) -> str:
+        return str(self.estimate)
+
 
 def _informative(model: TorqueModel, base: BaseParameters, samples: ControllerSamples) -> tuple[list[int], list[int]]:
-    q = np.ascontiguousarray(samples.q[:CHUNK])
+    q = np.ascontiguousarray(samples.q[:POSTURES_AT_ONCE])
     sizes = [np.abs(base.reduce(rows)).max(axis=(0, 2)) for rows in (model.inertia_rows(q), model.gravity_rows(q))]
     used = [np.flatnonzero(size > SILENT * max(float(size.max()), 1e-300)).tolist() for size in sizes]
     return used[0], used[1] if float(sizes[1].max()) > 0.0 else []
@@ -151,8 +159,7 @@ def _informative(model: TorqueModel, base: BaseParameters, samples: ControllerSa
 
 def _estimate(model: TorqueModel, base: BaseParameters, stacked: Stacked) -> Estimate:
     condition, rank = stacked.condition()
-    scale = column_scale(stacked.R)
-    beta = np.linalg.lstsq(stacked.R / scale, stacked.rho, rcond=RANK_TOLERANCE)[0] / scale
+    scale, beta = column_scale(stacked.R), stacked.solution()
     residual = float(np.sum((stacked.rho - stacked.R @ beta) ** 2)) + stacked.rest
     power = float(stacked.rho @ stacked.rho) + stacked.rest
     noise = np.sqrt(residual / max(stacked.n_rows - rank, 1))

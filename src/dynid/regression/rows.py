@@ -98,7 +98,7 @@ class SampleRows:
             yield from in_order(work, self._pieces(samples))
 
     def _pieces(self, samples: Samples) -> Iterator[tuple[Segment, _Extra]]:
-        """Chunks, each with its joint columns from the whole stretch where they remember what came before."""
+        """Chunks, each with its joint columns from the whole segment where they remember what came before."""
         n_samples = block_length(samples)
         if not self.model.has_memory:
             yield from ((chunk, None) for chunk in samples.chunks(n_samples))
@@ -144,9 +144,9 @@ def rows_of_segment(
     visible: tuple[Int[Array, " ..."], ...],
     extra: Float[Array, "n_samples n_dof n_terms"] | None = None,
 ) -> tuple[JointRows, ...]:
-    """The rows of one stretch (N·m or N): regressor and torque through the same low-pass, thinned, slow rows masked.
+    """The rows of one segment (N·m or N): regressor and torque through the same low-pass, thinned, slow rows masked.
 
-    `extra` are joint columns (SI) computed on a longer stretch, for friction that remembers.
+    `extra` are joint columns (SI) computed on a longer segment, for friction that remembers.
     """
     low_pass, every = plan.low_pass, plan.every
     chosen = [base.independent[columns] for columns in visible]

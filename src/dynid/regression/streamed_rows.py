@@ -36,7 +36,7 @@ class StreamedRows:
                     yield self.plan.apply(whole)
                     found = True
                 except RecordingError:
-                    # A piece may be all gap; only a log without any usable stretch is an error.
+                    # A piece may be all gap; only a log without any usable segment is an error.
                     tail = whole
                     continue
                 start = whole.t[-1] - 2.0 * self.plan.margin

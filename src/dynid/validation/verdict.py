@@ -142,7 +142,8 @@ def _consistent(model: IdentifiedModel, estimate: Estimate) -> Criterion:
         return Criterion(name, "good", "every link is physically consistent", asked)
     if model.links:
         return Criterion(name, "not good enough", "the links are not physically consistent", asked)
-    return Criterion(name, "usable", f"{estimate.estimator} gives no links", asked)
+    found = "found no consistent links" if estimate.gives_links else "gives no links"
+    return Criterion(name, "usable", f"{estimate.estimator} {found}", asked)
 
 
 def _summary(

@@ -12,20 +12,17 @@ from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ConfigError
-from dynid.regression.estimate import Estimate
-from dynid.regression.feasible.constraints import Constraints, read_bounds
-from dynid.regression.feasible.feasible import Feasible
+from dynid.regression.constraints.constraints import Constraints, ParameterBounds
+from dynid.regression.constraints.files import read_bounds
+from dynid.regression.estimate import Estimate, Estimator
+from dynid.regression.estimators import ESTIMATORS, EstimatorOptions, make_estimator
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.friction.choice import FrictionChoice, needs_search
-from dynid.regression.least_squares import OLS, WLS, Robust
 from dynid.regression.problem import Regression
-from dynid.regression.retrieval.constraints import RetrievalConstraints
-from dynid.regression.retrieval.retrieval import Retrieval
 
-__all__ = ["DEFAULT_FRICTION", "Condition", "EstimatorName", "FitOptions", "PriorRule"]
+__all__ = ["DEFAULT_FRICTION", "Condition", "FitOptions", "PriorRule"]
 
 DEFAULT_FRICTION = "viscous+coulomb+offset"
-EstimatorName = Literal["ols", "wls", "robust", "feasible", "retrieval"]
 Condition = Literal["triangle", "inertia"]
 PriorRule = Literal["auto", "nominal", "entropic", "centred"]
 
@@ -34,8 +31,8 @@ PriorRule = Literal["auto", "nominal", "entropic", "centred"]
 class FitOptions:
     """What to fit and how."""
 
-    estimator: EstimatorName = "feasible"
-    """feasible gives full, physically consistent parameters."""
+    estimator: str | Estimator = "feasible"
+    """A name of `ESTIMATORS`, or an estimator; feasible gives full, physically consistent parameters."""
     friction: str = DEFAULT_FRICTION
     """none, names joined by +, or auto: what predicts best, joint by joint."""
     rotor_inertia: bool = False
@@ -54,9 +51,11 @@ class FitOptions:
     """Rows slower than this are masked, rad/s, or auto."""
 
     def __post_init__(self) -> None:
-        for name, known in (("estimator", EstimatorName), ("condition", Condition), ("prior", PriorRule)):
-            if getattr(self, name) not in get_args(known):
-                raise ConfigError(f"{name}: no {getattr(self, name)!r}; known: {', '.join(get_args(known))}")
+        names = {"estimator": tuple(ESTIMATORS), "condition": get_args(Condition), "prior": get_args(PriorRule)}
+        for name, known in names.items():
+            value = getattr(self, name)
+            if value not in known and not (name == "estimator" and isinstance(value, Estimator)):
+                raise ConfigError(f"{name}: no {value!r}; known: {', '.join(known)}")
         if not isinstance(self.friction, str):
             raise ConfigError(f"friction: expected names joined by +, got {type(self.friction).__name__}")
 
@@ -89,18 +88,20 @@ class FitOptions:
         """What is asked of the full parameters (SI)."""
         return Constraints(
             triangle=self.condition == "triangle",
-            bounds=None if self.bounds is None else read_bounds(self.bounds),
+            bounds=ParameterBounds() if self.bounds is None else read_bounds(self.bounds),
             total_mass=self.total_mass,
         )
 
+    def made_estimator(self, seed: int = 0) -> Estimator:
+        """The estimator itself, made with these options where it was given by name."""
+        if not isinstance(self.estimator, str):
+            return self.estimator
+        options = EstimatorOptions(constraints=self.constraints(), prior=Prior(rule=self.prior), seed=seed)
+        return make_estimator(self.estimator, options)
+
     def fit(self, regression: Regression, seed: int = 0) -> Estimate:
         """The estimate by the chosen estimator."""
-        if self.estimator == "retrieval":
-            return Retrieval(demands=RetrievalConstraints(convex=self.constraints()), seed=seed).fit(regression)
-        if self.estimator == "feasible":
-            return Feasible(constraints=self.constraints(), prior=Prior(rule=self.prior)).fit(regression)
-        unconstrained: dict[str, OLS | WLS | Robust] = {"ols": OLS(), "wls": WLS(), "robust": Robust()}
-        return unconstrained[self.estimator].fit(regression)
+        return self.made_estimator(seed).fit(regression)
 
 
 def _number_or_auto(name: str, text: str) -> float | None:

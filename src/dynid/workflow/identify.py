@@ -22,7 +22,7 @@ from dynid.recording.log_settings import LogSettings
 from dynid.regression.auto_settings import estimated_delay, velocity_threshold
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
-from dynid.regression.estimate import Estimate
+from dynid.regression.estimate import Estimate, Estimator
 from dynid.regression.friction.choice import FrictionChoice, choose_friction, needs_search
 from dynid.regression.friction.rows import friction_rows, never_reversing
 from dynid.regression.least_squares import unexcited
@@ -37,7 +37,7 @@ from dynid.review.overlap import overlap_findings
 from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_locks, as_logs, as_seed
-from dynid.workflow.fit_options import DEFAULT_FRICTION, Condition, EstimatorName, FitOptions, PriorRule
+from dynid.workflow.fit_options import DEFAULT_FRICTION, Condition, FitOptions, PriorRule
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
 from dynid.workflow.logs import Log
@@ -70,7 +70,7 @@ def identify(
     logs: LogLike | Sequence[LogLike],
     *,
     validate: LogLike | Sequence[LogLike] = (),
-    estimator: EstimatorName = "feasible",
+    estimator: str | Estimator = "feasible",
     friction: str = DEFAULT_FRICTION,
     rotor_inertia: bool = False,
     bounds: str | PathLike[str] | None = None,
@@ -101,7 +101,8 @@ def identify(
         robot: built-in name, robot file (URDF, MJCF, TOML) or `Robot`.
         logs: one or more training logs: files, `Recording` values, or plain arrays by name (t, q, dq, tau).
         validate: held-out logs to predict and compare with.
-        estimator: ols, wls, robust, feasible or retrieval; the last two give physically consistent links.
+        estimator: ols, wls, robust, feasible or retrieval (the last two give physically consistent links), or an
+            `Estimator`.
         friction: none, names joined by +, or auto: what predicts best, joint by joint.
         rotor_inertia: add a rotor inertia to every joint.
         bounds: CSV with parameter,lower,upper.
@@ -195,7 +196,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     held_out = tuple(Log.of(source, robot, settings) for source in job.validate_on)
     findings = _reviewed(job, robot, logs, held_out)
     fit = _fitted(job, robot, logs, progress)
-    progress(f"fitting ({job.fit.estimator})")
+    progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
     resampled = _resampled(job, fit.regression, progress)
     progress("predicting")
@@ -317,8 +318,9 @@ def _compressed(
 def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> Bootstrap | None:
     if not job.bootstrap:
         return None
-    if job.fit.estimator == "robust":
-        raise RegressionError("bootstrap: robust fitting weighs single rows and cannot be resampled; use wls")
+    estimator = job.fit.made_estimator(job.seed).name
+    if job.fit.made_estimator(job.seed).needs_rows:
+        raise RegressionError(f"bootstrap: {estimator} weighs single rows and cannot be resampled; use wls")
     progress(f"refitting {job.bootstrap} resampled logs")
     return resample(regression, partial(job.fit.fit, seed=job.seed), n_draws=job.bootstrap, seed=job.seed)
 
@@ -335,7 +337,7 @@ def _model(
         {
             "seed": job.seed,
             "bootstrap": job.bootstrap,
-            "fit": texts_of(job.fit),
+            "fit": {**texts_of(job.fit), "estimator": estimate.estimator},
             "log": texts_of(job.log),
             "robot": texts_of(job.options),
         },

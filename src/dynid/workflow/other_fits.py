@@ -9,8 +9,7 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.recording.conditioning import Samples
 from dynid.regression.estimate import Estimate, FitError
-from dynid.regression.feasible.certificate import Feasible as Possible
-from dynid.regression.feasible.certificate import Infeasible, is_feasible
+from dynid.regression.feasible.certificate import ProvenFeasible, ProvenInfeasible, is_feasible
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.least_squares import OLS, WLS
 from dynid.regression.model import IdentifiedModel
@@ -35,13 +34,10 @@ def compared_with_others(
     if model.robot.has_nominal:
         theta = model.model.nominal()
         sets.append(("nominal inertias of the robot file, no friction", model.base.project(theta), theta))
-    for name, words, estimator in (
-        ("ols", "ordinary least squares", OLS()),
-        ("wls", "weighted least squares", WLS()),
-        ("feasible", "feasible least squares", Feasible()),
-    ):
-        if estimate.estimator == name:
+    for estimator in (OLS(), WLS(), Feasible()):
+        if estimate.estimator == estimator.name:
             continue
+        words = estimator.label
         other = estimator.fit(regression)
         if other.status not in (Status.CONVERGED, Status.RANK_DEFICIENT):
             continue
@@ -60,8 +56,8 @@ def compared_with_others(
 def _consistency(model: IdentifiedModel, beta: Float[Array, " n_base"]) -> str:
     """Whether a physically consistent robot has these base parameters, decided by a semidefinite programme."""
     decided = is_feasible(model.model, model.base, beta)
-    if isinstance(decided, Possible):
+    if isinstance(decided, ProvenFeasible):
         return "physically consistent"
-    if isinstance(decided, Infeasible):
+    if isinstance(decided, ProvenInfeasible):
         return "of no physically consistent robot"
     return "consistency undecided"

@@ -1,4 +1,4 @@
-"""Whether coefficients can belong to a real robot: decided, with a proof either way, and the nearest that can."""
+"""Whether base parameters belong to a physically consistent robot: decided with a proof, and the nearest that do."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.lagrangian import LagrangianModel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError
-from dynid.regression.feasible.cone_blocks import conditions
-from dynid.regression.feasible.cones import Block, Outcome, SolverSettings, slack, smat, solve_cones, svec
-from dynid.regression.feasible.constraints import Constraints
+from dynid.regression.constraints.cones import ConeBlock, slack, smat, svec
+from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.feasible.programme import FeasibleSolution, solve
+from dynid.regression.feasible.solver import ConeOutcome, SolverSettings, solve_cones
 
 __all__ = [
-    "Certificate",
-    "Feasible",
-    "Infeasible",
+    "InfeasibilityCertificate",
+    "ProvenFeasible",
+    "ProvenInfeasible",
     "Undecided",
     "Verification",
     "is_feasible",
@@ -54,13 +54,13 @@ class Verification:
 
     @property
     def proves(self) -> bool:
-        """Whether no robot of any sensible size has these coefficients."""
+        """Whether no robot of any sensible size has these base parameters."""
         return self.value < 0.0 and self.excludes_below > SIZE_LIMIT
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
-    r"""A proof that no possible robot has coefficients β (Farkas).
+class InfeasibilityCertificate:
+    r"""A proof that no physically consistent robot has base parameters β (Farkas).
 
     Multipliers λ of :math:`K\theta = \beta` and positive semidefinite :math:`Y_k`, one a condition
     :math:`D_k(\theta) + b_k \succeq 0`, with
@@ -69,26 +69,29 @@ class Certificate:
 
         K^T \lambda = \sum_k D_k^*(Y_k), \qquad \lambda^T \beta + \sum_k \langle Y_k, b_k \rangle < 0 .
 
-    For any possible θ the left side of the second would be :math:`\sum_k \langle Y_k, D_k(\theta) + b_k\rangle \ge 0`.
+    For a consistent θ the left side of the second would be :math:`\sum_k \langle Y_k, D_k(\theta) + b_k\rangle \ge 0`.
     Scaled so that the traces of all Y add to one, the value is the largest margin any θ can have.
     """
 
     lam: Float[Array, " n_base"]
-    """λ, one a coefficient; SI of margin over coefficient."""
+    """λ, one a base parameter; SI of margin over base parameter."""
     multipliers: tuple[Float[Array, " _"], ...]
-    """Y of every block of `conditions(model, constraints)`, as `svec`, then those of pinned values; dimensionless."""
+    """Y of every block of `constraints.compile(model)`, as `svec`, then those of pinned values; dimensionless."""
     constraints: Constraints
     """What was asked of the robot."""
 
+    def __repr__(self) -> str:
+        return f"InfeasibilityCertificate({len(self.lam)} base parameters, {len(self.multipliers)} multipliers)"
+
     def matrices(self, model: TorqueModel) -> Float[Array, "n_links n n"]:
         """Y of each link's matrix (4×4, or 6×6 without the triangle condition); dimensionless."""
-        blocks = conditions(model, self.constraints).blocks
+        blocks = self.constraints.compile(model).blocks
         return np.array([smat(Y) for block, Y in zip(blocks, self.multipliers, strict=False) if block.link >= 0])
 
     def verify(self, model: TorqueModel, base: BaseParameters, beta: Float[Array, " n_base"]) -> Verification:
         """Check the proof again: one eigenvalue computation a link and two matrix products."""
-        wanted = conditions(model, self.constraints)
-        blocks = (*wanted.blocks, wanted.pins)
+        compiled = self.constraints.compile(model)
+        blocks = (*compiled.blocks, compiled.pins)
         value, reach, smallest, total = float(self.lam @ beta), -base.K.T @ self.lam, 0.0, 0.0
         for block, Y in zip(blocks, self.multipliers, strict=True):
             value += float(Y @ block.b)
@@ -101,26 +104,33 @@ class Certificate:
 
 
 @dataclass(frozen=True, eq=False)
-class Feasible:
-    """A full parameter set as proof that the coefficients are possible."""
+class ProvenFeasible:
+    """A full parameter set as proof that the base parameters are physically consistent."""
 
     theta: Float[Array, " n_params"]
     """SI; Kθ = β and every condition holds."""
     margin: float
     """Smallest eigenvalue (SI) above what was asked, over all conditions; the largest that any θ has."""
 
+    def __repr__(self) -> str:
+        return f"ProvenFeasible(margin {self.margin:.3g} SI, by a full set of {len(self.theta)} parameters)"
+
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
 
 @dataclass(frozen=True, eq=False)
-class Infeasible:
-    """No possible robot has these coefficients."""
+class ProvenInfeasible:
+    """No physically consistent robot has these base parameters."""
 
-    certificate: Certificate
+    certificate: InfeasibilityCertificate
     margin: float
     """The largest that any θ reaches of the smallest eigenvalue (SI); negative."""
     verification: Verification
+
+    def __repr__(self) -> str:
+        size = f"every robot of size below {self.verification.excludes_below:.2g} SI excluded"
+        return f"ProvenInfeasible(margin {self.margin:.3g} SI at most, {size})"
 
 
 @dataclass(frozen=True)
@@ -129,7 +139,7 @@ class Undecided:
 
     margin: float
     """Best estimate of the margin (SI)."""
-    advice: str = "the coefficients lie on the boundary to rounding; ask again with a slightly smaller margin"
+    advice: str = "the base parameters lie on the boundary to rounding; try again with a slightly smaller margin"
 
 
 def is_feasible(
@@ -139,8 +149,8 @@ def is_feasible(
     constraints: Constraints | None = None,
     *,
     solver: SolverSettings = _SETTINGS,
-) -> Feasible | Infeasible | Undecided:
-    r"""Whether some possible θ has Kθ = β, by the semidefinite programme of the largest margin.
+) -> ProvenFeasible | ProvenInfeasible | Undecided:
+    r"""Whether some physically consistent θ has Kθ = β, by the semidefinite programme of the largest margin.
 
     .. math::
 
@@ -151,26 +161,29 @@ def is_feasible(
     """
     asked = constraints or Constraints()
     values = _checked(base, beta)
-    wanted = conditions(model, asked)
-    blocks = (*wanted.blocks, wanted.pins, Block("zero", base.K, -values, base.leading))
+    compiled = asked.compile(model)
+    compiled.require_convex()
+    blocks = (*compiled.blocks, compiled.pins, ConeBlock("zero", base.K, -values, base.leading))
     n = model.n_params
     # In SI units as they stand: the margin is an SI eigenvalue, and any other scaling would put it out of scale.
-    relaxed = [Block(b.kind, np.column_stack([b.A, -b.identity]), b.b, b.names) for b in blocks]
-    cap = Block("nonnegative", -np.eye(n + 1)[n:], np.array([_MAX_MARGIN]), ())
+    relaxed = [ConeBlock(b.kind, np.column_stack([b.A, -b.identity]), b.b, b.names) for b in blocks]
+    cap = ConeBlock("nonnegative", -np.eye(n + 1)[n:], np.array([_MAX_MARGIN]), ())
     found = solve_cones(-np.eye(n + 1)[n], [*relaxed, cap], solver)
-    if found.outcome is not Outcome.INFEASIBLE and np.all(np.isfinite(found.x)):
+    if found.outcome is not ConeOutcome.INFEASIBLE and np.all(np.isfinite(found.x)):
         theta = _exactly(found.x[:n], blocks[-2:])
-        room = min(slack(block, theta) for block in wanted.blocks)
+        room = min(slack(block, theta) for block in compiled.blocks)
         if room >= 0.0:
-            return Feasible(theta, room)
+            return ProvenFeasible(theta, room)
     Y = _repaired(blocks, found.multipliers[:-1])
     total = sum(float(block.identity @ y) for block, y in zip(blocks, Y, strict=True)) or 1.0
-    certificate = Certificate(-Y[-1] / total, tuple(y / total for y in Y[:-1]), asked)
+    certificate = InfeasibilityCertificate(-Y[-1] / total, tuple(y / total for y in Y[:-1]), asked)
     verification = certificate.verify(model, base, values)
     if verification.proves:
-        return Infeasible(certificate, verification.value, verification)
-    if found.outcome is Outcome.STOPPED:
-        return Undecided(float("nan"), "the solver stopped early; allow more iterations or time")
+        return ProvenInfeasible(certificate, verification.value, verification)
+    if found.outcome is ConeOutcome.STOPPED:
+        return Undecided(
+            float("nan"), "the solver stopped early; raise max_iterations or time_limit_s of SolverSettings"
+        )
     return Undecided(float(found.x[n]))
 
 
@@ -184,7 +197,7 @@ def margin(
 ) -> float:
     """The largest smallest eigenvalue (SI) that the matrices and nonnegative joint terms of any θ with Kθ = β have.
 
-    Negative where no possible robot has these coefficients (in the units of the leading parameters).
+    Negative where no physically consistent robot has these base parameters (in the units of the leading parameters).
     """
     return is_feasible(model, base, beta, replace(constraints or Constraints(), margin=0.0), solver=solver).margin
 
@@ -198,7 +211,7 @@ def nearest_feasible(
     prior: Prior | None = None,
     solver: SolverSettings = _SETTINGS,
 ) -> FeasibleSolution:
-    """The possible robot whose coefficients are nearest to β (units of the leading parameters, Euclidean).
+    """The physically consistent robot with base parameters nearest to β (in the units of the leading parameters).
 
     The squared distance is `best_objective` of the result.
     """
@@ -209,7 +222,7 @@ def nearest_feasible(
 def mass_matrix_not_positive(
     model: TorqueModel, base: BaseParameters, beta: Float[Array, " n_base"], q: Float[Array, "n_samples n_dof"]
 ) -> float:
-    """The fraction of postures q (rad or m) in which the mass matrix of coefficients β is not positive definite."""
+    """The fraction of postures q (rad or m) in which the mass matrix of base parameters β is not positive definite."""
     M = LagrangianModel(model, base, _checked(base, beta)).inertia_matrix(q)
     return float(np.mean(np.linalg.eigvalsh(M)[:, 0] <= 0.0))
 
@@ -221,14 +234,14 @@ def _checked(base: BaseParameters, beta: Float[Array, " n_base"]) -> Float[Array
     return values
 
 
-def _exactly(theta: Float[Array, " n_params"], equalities: Sequence[Block]) -> Float[Array, " n_params"]:
+def _exactly(theta: Float[Array, " n_params"], equalities: Sequence[ConeBlock]) -> Float[Array, " n_params"]:
     """θ (SI) moved the least so that the equalities hold to rounding."""
     A = np.concatenate([block.A for block in equalities])
     b = np.concatenate([block.b for block in equalities])
     return theta - np.linalg.lstsq(A, A @ theta + b, rcond=None)[0]
 
 
-def _repaired(blocks: Sequence[Block], multipliers: Sequence[Float[Array, " _"]]) -> list[Float[Array, " _"]]:
+def _repaired(blocks: Sequence[ConeBlock], multipliers: Sequence[Float[Array, " _"]]) -> list[Float[Array, " _"]]:
     """Multipliers moved so that Σ AᵀY = 0 to rounding, and as far into their cones as projections bring them."""
     A = np.concatenate([block.A for block in blocks])
     ends = np.cumsum([len(block.b) for block in blocks])[:-1]
@@ -242,14 +255,14 @@ def _repaired(blocks: Sequence[Block], multipliers: Sequence[Float[Array, " _"]]
     return np.split(Y, ends)
 
 
-def _smallest(block: Block, Y: Float[Array, " n_rows"]) -> float:
+def _smallest(block: ConeBlock, Y: Float[Array, " n_rows"]) -> float:
     """Smallest entry or eigenvalue of a multiplier (dimensionless); zero where its sign is free."""
     if block.kind == "zero" or not len(Y):
         return 0.0
-    return slack(Block(block.kind, np.zeros((len(Y), 1)), Y, ()), np.zeros(1))
+    return slack(ConeBlock(block.kind, np.zeros((len(Y), 1)), Y, ()), np.zeros(1))
 
 
-def _projected(block: Block, Y: Float[Array, " n_rows"]) -> Float[Array, " n_rows"]:
+def _projected(block: ConeBlock, Y: Float[Array, " n_rows"]) -> Float[Array, " n_rows"]:
     """The nearest point of the cone (dimensionless)."""
     if block.kind == "nonnegative":
         return np.maximum(Y, 0.0)

@@ -11,13 +11,14 @@ from scipy import linalg
 
 from dynid.arrays import Array, Float
 from dynid.errors import ContradictoryBounds
-from dynid.regression.feasible.cone_blocks import Conditions, clashing
-from dynid.regression.feasible.cones import Block, ConeSolution, Outcome, SolverSettings, slack, smat, solve_cones, svec
+from dynid.regression.constraints.compiled import CompiledConstraints
+from dynid.regression.constraints.cones import ConeBlock, clashing, slack, smat, svec
 from dynid.regression.feasible.prior import Reference
+from dynid.regression.feasible.solver import ConeOutcome, ConeSolution, SolverSettings, solve_cones
 
-__all__ = ["RANK_TOLERANCE", "ScaledProgramme", "scaled_programme"]
+__all__ = ["SEEN_TOLERANCE", "ScaledProgramme", "scaled_programme"]
 
-RANK_TOLERANCE = 1e-9
+SEEN_TOLERANCE = 1e-9
 """Relative: directions of θ whose torque is below this fraction of the strongest are not seen by the data."""
 _INSIDE = 1e-8
 """Dimensionless; how far inside every condition the solver is asked to stay, more than its own rounding."""
@@ -41,10 +42,10 @@ class ScaledProgramme:
     """RKS over ‖ρ‖: relative torque per dimensionless parameter."""
     y: Float[Array, " n_base"]
     """ρ over ‖ρ‖."""
-    blocks: tuple[Block, ...]
+    blocks: tuple[ConeBlock, ...]
     """Inequalities, tightened by a hair."""
-    pins: Block
-    asked: tuple[Block, ...]
+    pins: ConeBlock
+    asked: tuple[ConeBlock, ...]
     """The inequalities over θ, SI, not tightened."""
     solver: SolverSettings
 
@@ -59,7 +60,7 @@ class ScaledProgramme:
         # A pivoted QR shows the rank as well as an SVD here, and never waits for BLAS threads.
         Q, T, order = linalg.qr(self.F.T, mode="economic", pivoting=True)
         size = np.abs(np.diag(T))
-        rank = int(np.count_nonzero(size > RANK_TOLERANCE * size[0])) if len(size) and size[0] > 0.0 else 0
+        rank = int(np.count_nonzero(size > SEEN_TOLERANCE * size[0])) if len(size) and size[0] > 0.0 else 0
         return Q[:, :rank].T, np.linalg.lstsq(T[:rank].T, self.y[order], rcond=None)[0]
 
     def theta(self, x: Float[Array, " n_params"]) -> Float[Array, " n_params"]:
@@ -96,7 +97,7 @@ class ScaledProgramme:
         target = self.reference.x_target
         leash = _MAGNIFY * _LEASH / max(1.0, self.distance_of_data)
         A[n_fit + 1 :, :n], b[n_fit + 1 :] = leash * np.eye(n), -leash * target
-        cone = Block("second order", A, b, ())
+        cone = ConeBlock("second order", A, b, ())
         linear = np.eye(n + 1)[n]
         return self._checked(solve_cones(linear, [*self._padded(n + 1), cone], self.solver))
 
@@ -109,7 +110,7 @@ class ScaledProgramme:
         n_all = len(linear)
         if error <= 0.0:
             directions, values = self.seen
-            fit = Block("zero", _wider(directions, n_all), -values, ())
+            fit = ConeBlock("zero", _wider(directions, n_all), -values, ())
             return solve_cones(linear, [*self._padded(n_all), *blocks, fit], self.solver, quadratic=quadratic)
         # Measured from the unconstrained fit the residual has no large constant that rounding could eat into.
         origin = np.zeros(n_all)
@@ -117,8 +118,8 @@ class ScaledProgramme:
         A = np.zeros((len(self.y) + 1, n_all))
         A[1:, : self.n_params] = self.F / error
         residual = (self.F @ origin[: self.n_params] - self.y) / error
-        fit = Block("second order", A, np.concatenate([[1.0], residual]), ())
-        moved = [Block(b.kind, b.A, b.at(origin), b.names) for b in (*self._padded(n_all), *blocks)]
+        fit = ConeBlock("second order", A, np.concatenate([[1.0], residual]), ())
+        moved = [ConeBlock(b.kind, b.A, b.at(origin), b.names) for b in (*self._padded(n_all), *blocks)]
         found = solve_cones(linear + quadratic * origin, [*moved, fit], self.solver, quadratic=quadratic)
         return replace(found, x=found.x + origin)
 
@@ -140,8 +141,8 @@ class ScaledProgramme:
                 np.concatenate([size * weight * linear, np.zeros(n_fit)]),
                 [
                     *self._padded(n_all),
-                    *(Block(b.kind, _wider(b.A, n_all), b.b, b.names) for b in blocks),
-                    Block("zero", residual, -self.y, ()),
+                    *(ConeBlock(b.kind, _wider(b.A, n_all), b.b, b.names) for b in blocks),
+                    ConeBlock("zero", residual, -self.y, ()),
                 ],
                 self.solver,
                 quadratic=np.concatenate([size * weight * quadratic, np.full(n_fit, size)]),
@@ -158,7 +159,7 @@ class ScaledProgramme:
         if not len(self.pins.b) and all(slack(block, target) > 1e-3 for block in self.blocks):
             return target
         found, room = self._roomiest()
-        return found.x[:-1] if found.outcome is not Outcome.STOPPED and room > 0.0 else None
+        return found.x[:-1] if found.outcome is not ConeOutcome.STOPPED and room > 0.0 else None
 
     def check(self) -> None:
         """Look for contradictions among the conditions alone.
@@ -171,11 +172,11 @@ class ScaledProgramme:
     def _roomiest(self) -> tuple[ConeSolution, float]:
         """The point with most room to every condition, and how much (dimensionless, at most 1)."""
         n, blocks = self.n_params, self._all_blocks
-        room = [Block(b.kind, np.column_stack([b.A, -b.identity]), b.b, b.names) for b in blocks]
-        cap = Block("nonnegative", -np.eye(n + 1)[n:], np.array([1.0]), ("",))
+        room = [ConeBlock(b.kind, np.column_stack([b.A, -b.identity]), b.b, b.names) for b in blocks]
+        cap = ConeBlock("nonnegative", -np.eye(n + 1)[n:], np.array([1.0]), ("",))
         found = solve_cones(-np.eye(n + 1)[n], [*room, cap], self.solver)
-        excluded = found.outcome in (Outcome.SOLVED, Outcome.STALLED) and found.x[n] < -_CONTRADICTION
-        if excluded or found.outcome is Outcome.INFEASIBLE:
+        excluded = found.outcome in (ConeOutcome.SOLVED, ConeOutcome.STALLED) and found.x[n] < -_CONTRADICTION
+        if excluded or found.outcome is ConeOutcome.INFEASIBLE:
             raise ContradictoryBounds(clashing(blocks, found.multipliers[:-1]))
         return found, float(found.x[n])
 
@@ -205,19 +206,19 @@ class ScaledProgramme:
         return True
 
     @property
-    def _all_blocks(self) -> list[Block]:
+    def _all_blocks(self) -> list[ConeBlock]:
         return [*self.blocks, *([self.pins] if len(self.pins.b) else [])]
 
-    def _padded(self, n_all: int) -> list[Block]:
-        return [Block(b.kind, _wider(b.A, n_all), b.b, b.names) for b in self._all_blocks]
+    def _padded(self, n_all: int) -> list[ConeBlock]:
+        return [ConeBlock(b.kind, _wider(b.A, n_all), b.b, b.names) for b in self._all_blocks]
 
     def _checked(self, solution: ConeSolution) -> ConeSolution:
         # The multipliers of the room are cleaner than those of an infeasible fit: they name fewer innocent conditions.
-        if solution.outcome in (Outcome.INFEASIBLE, Outcome.STALLED):
+        if solution.outcome in (ConeOutcome.INFEASIBLE, ConeOutcome.STALLED):
             self.check()
         return solution
 
-    def _distance(self) -> tuple[Float[Array, " n_all"], Float[Array, " n_all"], list[Block]]:
+    def _distance(self) -> tuple[Float[Array, " n_all"], Float[Array, " n_all"], list[ConeBlock]]:
         r"""Half the squared distance to the reference as q, p and cones over (x, …).
 
         ``nominal``: :math:`\tfrac12 \|x - x_0\|^2`. Otherwise, link by link, the divergence
@@ -241,23 +242,23 @@ class ScaledProgramme:
             psd = np.zeros((36, n_all))
             psd[:, own] = _EMBED_X
             psd[:, first : first + 10] = _EMBED_Z
-            blocks.append(Block("psd", psd, np.zeros(36), ()))
+            blocks.append(ConeBlock("psd", psd, np.zeros(36), ()))
             exponential, ones = np.zeros((12, n_all)), np.zeros(12)
             for i in range(4):
                 exponential[3 * i, first + 10 + i] = 1.0
                 ones[3 * i + 1] = 1.0
                 exponential[3 * i + 2, first + _DIAGONAL[i]] = 1.0
-            blocks.append(Block("exponential", exponential, ones, ()))
+            blocks.append(ConeBlock("exponential", exponential, ones, ()))
         return linear, quadratic, blocks
 
 
 def scaled_programme(
     F: Float[Array, "n_base n_params"],
     rho: Float[Array, " n_base"],
-    conditions: Conditions,
+    compiled: CompiledConstraints,
     reference: Reference,
     solver: SolverSettings,
-    extra: Sequence[Block] = (),
+    extra: Sequence[ConeBlock] = (),
 ) -> ScaledProgramme:
     """The programme min ‖Fθ − ρ‖ (N·m) in the coordinates of `reference`, with `extra` conditions over θ (SI)."""
     size = float(np.linalg.norm(rho)) or 1.0
@@ -265,14 +266,14 @@ def scaled_programme(
         reference=reference,
         F=F @ reference.sparse / size,
         y=rho / size,
-        blocks=tuple(_scaled(block, reference, inside=_INSIDE) for block in (*conditions.blocks, *extra)),
-        pins=_scaled(conditions.pins, reference),
-        asked=(*conditions.blocks, *extra),
+        blocks=tuple(_scaled(block, reference, inside=_INSIDE) for block in (*compiled.blocks, *extra)),
+        pins=_scaled(compiled.pins, reference),
+        asked=(*compiled.blocks, *extra),
         solver=solver,
     )
 
 
-def _scaled(block: Block, reference: Reference, *, inside: float = 0.0) -> Block:
+def _scaled(block: ConeBlock, reference: Reference, *, inside: float = 0.0) -> ConeBlock:
     """A block over θ as one over x, its rows of order one, tightened by `inside` (dimensionless)."""
     if block.kind == "psd" and len(block.b) == 10 and block.link >= 0:
         # In these coordinates the pseudo-inertia of a link is x itself.
@@ -283,10 +284,10 @@ def _scaled(block: Block, reference: Reference, *, inside: float = 0.0) -> Block
         A, b = block.A @ reference.sparse, block.b
         size = _row_sizes(block, A, reference)
         A, b = A / size[:, None], b / size
-    return Block(block.kind, A, b - inside * block.identity, block.names, strict=block.strict, link=block.link)
+    return ConeBlock(block.kind, A, b - inside * block.identity, block.names, strict=block.strict, link=block.link)
 
 
-def _row_sizes(block: Block, A: Float[Array, "n_rows n_params"], reference: Reference) -> Float[Array, " n_rows"]:
+def _row_sizes(block: ConeBlock, A: Float[Array, "n_rows n_params"], reference: Reference) -> Float[Array, " n_rows"]:
     """What the rows of a block are divided by; its cone stays the same."""
     if block.kind == "psd" and block.link >= 0:
         # No coordinates make every 6×6 matrix the identity; a length and a mass are enough to scale it.

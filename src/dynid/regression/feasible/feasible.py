@@ -1,15 +1,17 @@
-"""Feasible least squares: the best fit among the robots that can exist."""
+"""Feasible least squares: the best fit among physically consistent robots."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
+from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.estimate import Estimate, full_estimate
-from dynid.regression.feasible.constraints import Constraints
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.feasible.programme import solve
+from dynid.regression.feasible.solver import SolverSettings
 from dynid.regression.least_squares import joint_weights
 from dynid.regression.problem import Regression
 
@@ -20,7 +22,7 @@ __all__ = ["Feasible"]
 class Feasible:
     """Least squares as a semidefinite programme, and one full parameter set among equal fits [Sousa2013]_.
 
-    For arms of grams to hundreds of tonnes: the margin by which links are possible is absolute (1e-8 kg·m², see
+    For arms of grams to hundreds of tonnes: the margin by which links are consistent is absolute (1e-8 kg·m², see
     `Constraints`), and friction below a billionth of the torque counts as not seen.
     """
 
@@ -28,9 +30,15 @@ class Feasible:
     prior: Prior = field(default_factory=Prior)
     weighted: bool = True
     """Weigh the rows of each joint by its own noise, as WLS does; False fits the plain torque error."""
+    solver: SolverSettings = field(default_factory=SolverSettings)
+    """When the conic solver stops."""
+    name: ClassVar[str] = "feasible"
+    label: ClassVar[str] = "feasible least squares"
+    gives_links: ClassVar[bool] = True
+    needs_rows: ClassVar[bool] = False
 
     def fit(self, regression: Regression) -> Estimate:
-        """The physically possible parameters (SI) whose torque is closest to the measured."""
+        """The physically consistent parameters (SI) whose torque is closest to the measured."""
         weights = joint_weights(regression)[0] if self.weighted else np.ones(regression.model.n_dof)
         stacked = regression.stacked(weights)
         solution = solve(
@@ -41,9 +49,10 @@ class Feasible:
             self.constraints,
             prior=self.prior,
             residual=stacked.rest,
+            solver=self.solver,
         )
         return full_estimate(
-            "feasible",
+            self,
             regression,
             solution.theta,
             weights=weights,

@@ -11,13 +11,15 @@ import numpy as np
 from scipy import linalg, sparse
 
 from dynid.arrays import Array, Float, Vector3, freeze_arrays
-from dynid.chain.consistency import Box, consistency
+from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, Robot
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError
-from dynid.regression.feasible.cones import PSEUDO_INERTIA, smat, svec
-from dynid.regression.feasible.constraints import Constraints, find_target
+from dynid.regression.constraints.cones import PSEUDO_INERTIA, smat, svec
+from dynid.regression.constraints.constraints import Constraints
+from dynid.regression.constraints.parameter_names import find_parameter
+from dynid.regression.constraints.regions import span
 
 __all__ = ["Prior", "Reference", "Rule", "nominal_reference", "plain_reference"]
 
@@ -152,11 +154,11 @@ def nominal_reference(
         model: whose robot has nominal parameters.
         constraints: whether the triangle condition is asked.
         prior: ``nominal`` or ``entropic``.
-        beta_size: rough θ (SI) from the data, used for links whose nominal numbers are not possible.
+        beta_size: rough θ (SI) from the data, used for links whose nominal inertias are not physically consistent.
         own_coordinates: False measures in the coordinates of plain links, for a nominal model far from the data.
 
     Raises:
-        ParameterError: when there is no nominal model, or an impossible one where a divergence is asked for.
+        ParameterError: when there is no nominal model, or an inconsistent one where a divergence is asked for.
     """
     robot = model.robot
     if not robot.has_nominal:
@@ -164,21 +166,21 @@ def nominal_reference(
             f"{robot.source}: rule {prior.rule!r} needs nominal inertias for every link; use rule 'centred'"
         )
     nominal = robot.nominal
-    impossible = [
+    inconsistent = [
         name
         for name, pi in zip(robot.link_names, nominal, strict=True)
         if not consistency(InertialParameters(pi)).holds
     ]
-    if impossible and prior.rule == "entropic":
+    if inconsistent and prior.rule == "entropic":
         raise ParameterError(
-            f"{robot.source}: nominal inertia of {', '.join(impossible)} is not physically possible, so no divergence "
-            "from it exists; use rule 'nominal' or 'centred', or repair it"
+            f"{robot.source}: nominal inertia of {', '.join(inconsistent)} is not physically consistent, so no "
+            "divergence from it exists; use rule 'nominal' or 'centred', or repair it"
         )
     bodies = nominal.copy()
-    if impossible or not own_coordinates:
+    if inconsistent or not own_coordinates:
         plain = _plain_bodies(model, constraints, beta_size)
         for k, name in enumerate(robot.link_names):
-            bodies[k] = plain[k] if name in impossible or not own_coordinates else bodies[k]
+            bodies[k] = plain[k] if name in inconsistent or not own_coordinates else bodies[k]
     size = "relative to the size of each nominal link" if own_coordinates else "relative to the size of plain links"
     how = "entropic divergence" if prior.rule == "entropic" else size
     rule: Rule = "entropic" if prior.rule == "entropic" else "nominal"
@@ -226,18 +228,17 @@ def _inside_bounds(
 ) -> tuple[Float[Array, " n_links"], Float[Array, "n_links 3"]]:
     """Masses (kg) and centres (m) moved to the middle of what bounds and regions allow."""
     masses, centres = masses.copy(), centres.copy()
-    for bound in constraints.bounds.entries if constraints.bounds else ():
-        target = find_target(bound.name, model, where=bound.where)
-        if target is None or not (math.isfinite(bound.lower) and math.isfinite(bound.upper)):
+    for bound in constraints.bounds.entries:
+        parameter = find_parameter(bound.name, model, where=bound.where)
+        if parameter is None or not (math.isfinite(bound.lower) and math.isfinite(bound.upper)):
             continue
         middle = 0.5 * (bound.lower + bound.upper)
-        if target.kind == "com":
-            centres[target.link, target.index] = middle
-        elif target.kind == "column" and target.index == 10 * target.link and middle > 0.0:
-            masses[target.link] = middle
+        if parameter.kind == "com":
+            centres[parameter.link, parameter.index % 10 - 1] = middle
+        elif parameter.is_mass and middle > 0.0:
+            masses[parameter.link] = middle
     for link, region in constraints.com_regions.items():
-        centre = 0.5 * (region.lower + region.upper) if isinstance(region, Box) else region.centre
-        centres[model.robot.link_names.index(link)] = centre
+        centres[model.robot.link_names.index(link)] = 0.5 * np.sum(span(region), axis=0)
     return masses, centres
 
 

@@ -1,4 +1,4 @@
-"""The best fit among physically possible robots, and one robot among those that fit equally well."""
+"""The best fit among physically consistent robots, and one robot among those that fit equally well."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError
-from dynid.regression.feasible.cone_blocks import Conditions, conditions
-from dynid.regression.feasible.cones import Block, ConeSolution, Outcome, SolverSettings
-from dynid.regression.feasible.constraints import Constraints
-from dynid.regression.feasible.coordinates import RANK_TOLERANCE, ScaledProgramme, scaled_programme
+from dynid.regression.constraints.compiled import CompiledConstraints
+from dynid.regression.constraints.cones import ConeBlock
+from dynid.regression.constraints.constraints import Constraints
+from dynid.regression.feasible.coordinates import SEEN_TOLERANCE, ScaledProgramme, scaled_programme
 from dynid.regression.feasible.prior import Prior, Reference, nominal_reference, plain_reference
+from dynid.regression.feasible.solver import ConeOutcome, ConeSolution, SolverSettings
 from dynid.regression.status import Status
 
 __all__ = ["EQUAL_FIT", "FeasibleSolution", "choose_reference", "solve"]
@@ -48,20 +49,23 @@ _FAR = 100.0
 _TOO_FAR = 1e4
 """Dimensionless; data further than this from the nominal model are not measured in its coordinates."""
 _MAX_RESTRICTIONS = 10
+"""Programmes solved in turn for bounds that are not convex, each about the centre of mass of the one before."""
+_EXCESS = 1e-9
+"""kg·m²; a bound on inertia exceeded by less is met to rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class FeasibleSolution:
-    """A physically possible parameter set that fits as well as any, and how it was found."""
+    """A physically consistent parameter set that fits as well as any, and how it was found."""
 
     theta: Float[Array, " n_params"]
-    """All parameters, SI; nan when no possible set was found (see `status`)."""
+    """All parameters, SI; nan when no consistent set was found (see `status`)."""
     beta: Float[Array, " n_base"]
     """Kθ, in the units of the leading parameters."""
     objective: float
     """‖RKθ − ρ‖² of this θ, (N·m)²."""
     best_objective: float
-    """The smallest ‖RKθ − ρ‖² that any possible robot reaches, (N·m)²; equal fits lie just above."""
+    """The smallest ‖RKθ − ρ‖² that any physically consistent robot reaches, (N·m)²; equal fits lie just above."""
     status: Status
     link_margins: Float[Array, " n_links"]
     """Smallest eigenvalue (SI) of each link's pseudo-inertia, or of its 6×6 matrix when the triangle is not asked."""
@@ -74,6 +78,8 @@ class FeasibleSolution:
     """Bounds that are not convex and were met by a convex restriction: the fit is the best near this answer only."""
     violated: tuple[str, ...]
     """Bounds that are not convex and are not met."""
+    left_out: tuple[str, ...]
+    """Constraints without an exact convex form that took no part, or only by their box."""
     seconds: float
     """Wall time in s."""
 
@@ -92,8 +98,9 @@ def solve(
     residual: float = 0.0,
     equal_fit: float = EQUAL_FIT,
     solver: SolverSettings | None = None,
+    relaxed: bool = False,
 ) -> FeasibleSolution:
-    r"""The possible robot that explains the torque best.
+    r"""The physically consistent robot that explains the torque best.
 
     .. math::
 
@@ -103,7 +110,7 @@ def solve(
     programme, :math:`\|RK\theta - \rho\|^2 + w\,d^2`.
 
     Args:
-        R: triangular factor of the regression, torque (N·m) per unit of each coefficient.
+        R: triangular factor of the regression, torque (N·m) per unit of each base parameter.
         rho: the torque in the same coordinates, N·m.
         model: whose columns θ has.
         base: regrouping matrix K.
@@ -112,8 +119,11 @@ def solve(
         residual: squared error (N·m)² that no β explains, ‖τ‖² − ‖ρ‖²; it counts when fits are compared.
         equal_fit: relative; see `EQUAL_FIT`.
         solver: when the conic solver stops.
+        relaxed: True leaves out what is not convex instead of refusing or restricting it: the optimum is then a bound
+            below that of the whole problem, or the same where nothing is left out and nothing violated.
 
     Raises:
+        ParameterError: constraints without a convex form, where not `relaxed`.
         ContradictoryBounds: naming constraints that exclude each other.
         UnknownName: for bounds of parameters that do not exist.
     """
@@ -121,13 +131,16 @@ def solve(
     asked, prior, solver = constraints or Constraints(), prior or Prior(), solver or SolverSettings()
     if not (np.all(np.isfinite(R)) and np.all(np.isfinite(rho))):
         raise ParameterError("R and ρ must be finite; repair or mask the samples they come from")
-    wanted = conditions(model, asked)
+    compiled = asked.compile(model)
+    if not relaxed:
+        compiled.require_convex()
+    limit = 1 if relaxed else _MAX_RESTRICTIONS
     F, rough = R @ sparse.csr_array(base.K), base.lift(np.linalg.lstsq(R, rho, rcond=None)[0])
     reference = choose_reference(model, asked, prior, rough)
-    found = _restricted(F, rho, wanted, reference, prior, residual, equal_fit, solver)
+    found = _restricted(F, rho, compiled, reference, prior, residual, equal_fit, solver, limit)
     if found.programme.distance_of_data > (_FAR if found.status is Status.STOPPED_EARLY else _TOO_FAR):
         reference = choose_reference(model, asked, prior, rough, own_coordinates=False)
-        found = _restricted(F, rho, wanted, reference, prior, residual, equal_fit, solver)
+        found = _restricted(F, rho, compiled, reference, prior, residual, equal_fit, solver, limit)
     beta, status = base.project(found.theta), found.status
     if status is Status.CONVERGED and len(found.programme.seen[0]) < base.n_base:
         status = Status.RANK_DEFICIENT
@@ -138,10 +151,11 @@ def solve(
         best_objective=found.best**2 * float(rho @ rho),
         status=status,
         link_margins=_margins(model, asked, found.theta),
-        labels=_labels(found.programme, wanted, found.theta),
+        labels=_labels(found.programme, compiled, found.theta),
         rule=_rule(reference, prior),
         restricted=found.restricted,
-        violated=_violated(wanted, found.theta),
+        violated=_violated(compiled, found.theta),
+        left_out=compiled.left_out,
         seconds=time.perf_counter() - started,
     )
 
@@ -158,28 +172,34 @@ class _Found:
 def _restricted(
     F: Float[Array, "n_base n_params"],
     rho: Float[Array, " n_base"],
-    wanted: Conditions,
+    compiled: CompiledConstraints,
     reference: Reference,
     prior: Prior,
     residual: float,
     equal_fit: float,
     solver: SolverSettings,
+    limit: int,
 ) -> _Found:
-    """The answer in one set of coordinates; bounds that are not convex are restricted where it exceeds them."""
-    extra: dict[str, tuple[Block, ...]] = {}
+    """The answer in one set of coordinates; bounds that are not convex are restricted where it exceeds them.
+
+    After `limit` programmes the answer stands as it is.
+    """
+    extra: dict[str, tuple[ConeBlock, ...]] = {}
     power = float(rho @ rho) or 1.0
     relative = replace(prior, weight=prior.weight / power)
-    for _ in range(_MAX_RESTRICTIONS):
+    for _ in range(limit):
         restrictions = [block for blocks in extra.values() for block in blocks]
-        programme = scaled_programme(F, rho, wanted, reference, solver, restrictions)
+        programme = scaled_programme(F, rho, compiled, reference, solver, restrictions)
         theta, best, status = _solved(programme, relative, residual / power, equal_fit)
-        violated = _violated(wanted, theta)
+        violated = _violated(compiled, theta)
         if not violated or status is not Status.CONVERGED:
             return _Found(programme, theta, best, status, tuple(extra))
-        for bound in wanted.inertia_bounds:
-            if bound.bound.name in violated or bound.bound.name in extra:
+        if limit == 1:
+            return _Found(programme, theta, best, status, ())
+        for bound in compiled.inertia_bounds:
+            if bound.name in violated or bound.name in extra:
                 own = InertialParameters(theta[10 * bound.link : 10 * bound.link + 10])
-                extra[bound.bound.name] = bound.restricted(own.com, len(theta))
+                extra[bound.name] = bound.restricted(own.com, len(theta))
     return _Found(programme, theta, best, Status.BOUNDS_NOT_MET, tuple(extra))
 
 
@@ -240,7 +260,7 @@ def _solved(
             reached = programme.error(programme.reference.S_inverse @ theta)
             if status is Status.CONVERGED and reached <= (error or free) + _EXACT:
                 return theta, min(best, reached), status
-        if chosen.outcome is Outcome.STOPPED:
+        if chosen.outcome is ConeOutcome.STOPPED:
             break
     theta, status = _safe(programme, x, stopped=True)
     return theta, best, status
@@ -248,7 +268,7 @@ def _solved(
 
 def _good(found: ConeSolution, gap: float) -> bool:
     """Solved, or stalled so near the optimum (relative `gap`) that it does not matter; feasibility is checked apart."""
-    return found.outcome is Outcome.SOLVED or (found.outcome is Outcome.STALLED and found.gap <= gap)
+    return found.outcome is ConeOutcome.SOLVED or (found.outcome is ConeOutcome.STALLED and found.gap <= gap)
 
 
 def _safe(
@@ -264,12 +284,12 @@ def _safe(
     return theta, Status.STOPPED_EARLY
 
 
-def _violated(wanted: Conditions, theta: Float[Array, " n_params"]) -> tuple[str, ...]:
+def _violated(compiled: CompiledConstraints, theta: Float[Array, " n_params"]) -> tuple[str, ...]:
     if not np.all(np.isfinite(theta)):
         return ()
-    links = {inertia.link for inertia in wanted.inertia_bounds}
-    tensors = {link: InertialParameters(theta[10 * link : 10 * link + 10]).inertia_com for link in links}
-    return tuple(bound.bound.name for bound in wanted.inertia_bounds if bound.excess(tensors[bound.link]) > 1e-9)
+    links = {bound.link for bound in compiled.inertia_bounds}
+    inertias = {link: InertialParameters(theta[10 * link : 10 * link + 10]).inertia_com for link in links}
+    return tuple(bound.name for bound in compiled.inertia_bounds if bound.excess(inertias[bound.link]) > _EXCESS)
 
 
 def _margins(
@@ -282,7 +302,9 @@ def _margins(
     return np.linalg.eigvalsh(np.array(matrices))[:, 0]
 
 
-def _labels(programme: ScaledProgramme, wanted: Conditions, theta: Float[Array, " n_params"]) -> tuple[str, ...]:
+def _labels(
+    programme: ScaledProgramme, compiled: CompiledConstraints, theta: Float[Array, " n_params"]
+) -> tuple[str, ...]:
     """Trust per entry of θ, from the directions that the data see, in units of each parameter's own scale."""
     directions, _ = programme.seen
     scale = np.linalg.norm(programme.reference.S, axis=1)
@@ -291,11 +313,11 @@ def _labels(programme: ScaledProgramme, wanted: Conditions, theta: Float[Array, 
     unseen = np.sqrt(np.maximum(0.0, 1.0 - seen))
     effect = np.linalg.norm(programme.F @ programme.reference.S_inverse, axis=0) * scale
     alone = np.where(unseen < _ALONE, "identified", "combination")
-    labels = np.where(effect < RANK_TOLERANCE * np.max(effect), "prior", alone)
-    labels[list(wanted.pinned)] = "bound"
-    linear = [block for block in wanted.blocks if block.kind == "nonnegative"]
+    labels = np.where(effect < SEEN_TOLERANCE * np.max(effect), "prior", alone)
+    labels[list(compiled.pinned)] = "bound"
+    linear = [block for block in compiled.blocks if block.kind == "nonnegative"]
     values = np.concatenate([block.at(theta) for block in linear]) if linear else np.zeros(0)
-    for column, value in zip(wanted.column_of_row, values, strict=True):
+    for column, value in zip(compiled.column_of_row, values, strict=True):
         if column >= 0 and value < _ACTIVE * scale[column]:
             labels[column] = "bound"
     return tuple(str(label) for label in labels)

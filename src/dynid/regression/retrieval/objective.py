@@ -1,4 +1,4 @@
-"""What a retrieval should explain: coefficients, plain or weighted by their covariance, or the log itself."""
+"""What a retrieval should explain: base parameters, plain or weighted by their covariance, or the log itself."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class RetrievalObjective:
 
     kind: ObjectiveKind
     W: Float[Array, "n_base n_base"]
-    """Identity, whitening of the coefficients' covariance, or the triangular factor R of a log."""
+    """Identity, whitening of the base parameters' covariance, or the triangular factor R of a log."""
     y: Float[Array, " n_base"]
     """Wπ̂, or ρ (N·m)."""
     rest: float = 0.0
-    """Sum of squares that no coefficients explain, (N·m)²; 0 for coefficients."""
+    """Sum of squares that no base parameters explain, (N·m)²; 0 where these are explained."""
     weighted: bool = False
-    """Whether coefficients are weighted by their covariance."""
+    """Whether base parameters are weighted by their covariance."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
         if not (np.all(np.isfinite(self.W)) and np.all(np.isfinite(self.y))):
-            raise ParameterError("coefficients, covariance and triangular factor must be finite")
+            raise ParameterError("base parameters, covariance and triangular factor must be finite")
 
     @classmethod
     def coefficients(
@@ -49,16 +49,16 @@ class RetrievalObjective:
         Args:
             base: of the robot.
             beta: π̂ in the order of `base`, or by leading parameter (``J1zz``); in the units of these.
-            covariance: of π̂, its units squared; coefficients with infinite variance do not count.
+            covariance: of π̂, its units squared; base parameters with infinite variance do not count.
 
         Raises:
-            ParameterError: coefficients of another robot.
+            ParameterError: base parameters of another robot.
         """
         values = _in_order(base, beta) if isinstance(beta, Mapping) else np.asarray(beta, dtype=float)
         if values.shape != (base.n_base,):
             raise ParameterError(
-                f"{values.size} coefficients for a robot with {base.n_base}: they belong to another robot, or to this "
-                f"one with other friction; expected {', '.join(base.leading[:4])}, …"
+                f"{values.size} base parameters for a robot with {base.n_base}: they belong to another robot, or to "
+                f"this one with other friction; expected {', '.join(base.leading[:4])}, …"
             )
         if covariance is None:
             return cls("coefficients", np.eye(base.n_base), values)
@@ -78,8 +78,8 @@ class RetrievalObjective:
         """
         if R.shape != (base.n_base, base.n_base) or rho.shape != (base.n_base,):
             raise ParameterError(
-                f"a triangular factor {R.shape[0]}×{R.shape[1]} for {base.n_base} coefficients: it belongs to another "
-                "robot or to other friction"
+                f"a triangular factor {R.shape[0]}×{R.shape[1]} for {base.n_base} base parameters: it belongs to "
+                "another robot or to other friction"
             )
         return cls("one-step", R, rho, rest)
 
@@ -92,12 +92,12 @@ class RetrievalObjective:
 def _in_order(base: BaseParameters, given: Mapping[str, float]) -> Float[Array, " n_base"]:
     for name in given:
         if name not in base.leading:
-            raise UnknownName(name, known=base.leading, kind="coefficient", where=f"robot with {base.n_base}")
+            raise UnknownName(name, known=base.leading, kind="base parameter", where=f"robot with {base.n_base}")
     missing = [name for name in base.leading if name not in given]
     if missing:
         raise ParameterError(
-            f"{len(given)} coefficients for a robot with {base.n_base}; missing {', '.join(missing[:6])}: they belong "
-            "to another robot, or to this one with other friction"
+            f"{len(given)} base parameters for a robot with {base.n_base}; missing {', '.join(missing[:6])}: they "
+            "belong to another robot, or to this one with other friction"
         )
     return np.array([given[name] for name in base.leading])
 
@@ -111,9 +111,7 @@ def _whitening(covariance: Float[Array, "n n"]) -> Float[Array, "n n"]:
     std = np.sqrt(np.diag(inner))
     values, vectors = np.linalg.eigh(inner / np.outer(std, std))
     if values[0] < -1e-6 * values[-1]:
-        raise ParameterError(
-            "the covariance is not positive semidefinite; use that of the fit the coefficients came from"
-        )
+        raise ParameterError("the covariance is not positive semidefinite; use that of the fit they came from")
     root = (vectors / np.sqrt(np.maximum(values, 1e-10 * values[-1]))) @ vectors.T / std
     W = np.zeros_like(covariance)
     W[np.ix_(known, known)] = root

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,20 +16,20 @@ from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ContradictoryBounds, ParameterError, RegressionError
+from dynid.prose import text_table
+from dynid.regression.constraints.compiled import CompiledConstraints, ConstraintCheck
+from dynid.regression.constraints.constraints import Constraints
+from dynid.regression.constraints.link_parameters import theta_of
 from dynid.regression.estimate import Estimate, full_estimate
-from dynid.regression.feasible.constraints import Bounds, find_target
 from dynid.regression.feasible.programme import solve
 from dynid.regression.least_squares import joint_weights
 from dynid.regression.problem import Regression
-from dynid.regression.retrieval.constraints import Demands, RetrievalConstraints
+from dynid.regression.retrieval.lagrangian import RetrievalProblem, RetrievalRun, clash
 from dynid.regression.retrieval.objective import ObjectiveKind, RetrievalObjective
-from dynid.regression.retrieval.parametrisation import theta_of
-from dynid.regression.retrieval.penalties import ConstraintCheck, Penalties, compile_demands
-from dynid.regression.retrieval.problem import RetrievalProblem, RetrievalRun, clash
-from dynid.regression.retrieval.search import Engine, MultiStart
+from dynid.regression.retrieval.search import MultiStart, SearchEngine
 from dynid.regression.status import Status
 
-__all__ = ["Retrieval", "RetrievalResult", "SolutionSpread"]
+__all__ = ["Retrieval", "RetrievalProgress", "RetrievalResult", "SolutionSpread"]
 
 EQUAL = 1e-2
 """Relative: runs whose objective is within this fraction of the best one count as equally good."""
@@ -43,7 +44,7 @@ _ROUNDING = 1e-16
 _EXACT_FIT = 1e-6
 """Relative: how far above the optimum the semidefinite programme may choose among equal fits."""
 
-Progress = Callable[[int, int, float], None]
+RetrievalProgress = Callable[[int, int, float], None]
 """Called with the number of finished runs, of all runs, and the best objective so far (nan for none)."""
 
 
@@ -65,13 +66,13 @@ class SolutionSpread:
 
     @classmethod
     def of(cls, runs: tuple[RetrievalRun, ...], best: RetrievalRun, problem: RetrievalProblem) -> SolutionSpread:
-        """Of the runs (SI) that meet all demands and are as good as the best."""
+        """Of the runs (SI) that meet all constraints and are as good as the best."""
         limit = (1.0 + EQUAL) * best.objective + _NOTHING * problem.size
         good = [run.p for run in runs if run.met and run.objective <= limit] or [best.p]
         lowest, highest = np.min(good, axis=0), np.max(good, axis=0)
-        scale = np.maximum(np.abs(best.p), 0.1 * problem.penalties.sizes)
+        scale = np.maximum(np.abs(best.p), 0.1 * problem.constraints.sizes)
         agreed = (highest - lowest <= AGREE * scale) & (len(good) > 1)
-        return cls(problem.penalties.names_p, len(good), lowest, highest, agreed)
+        return cls(problem.constraints.names_p, len(good), lowest, highest, agreed)
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ class SolutionSpread:
 
 @dataclass(frozen=True, eq=False)
 class RetrievalResult:
-    """The best parameters found, how far from the best possible, every demand checked, and all runs."""
+    """The best parameters found, how far from the optimum, every constraint checked, and all runs."""
 
     objective_kind: ObjectiveKind
     p: Float[Array, " n_params"]
@@ -97,11 +98,11 @@ class RetrievalResult:
     optimum: float
     """The least φ of the semidefinite programme, in the units of φ; nan where it found none."""
     convex: bool
-    """True: `optimum` is the global optimum of this very problem; False: a bound below it, some demands left out."""
+    """True: `optimum` is the global optimum of this problem; False: a bound below it, some constraints left out."""
     left_out: tuple[str, ...]
-    """Demands that the semidefinite programme does not know."""
+    """Constraints that the semidefinite programme does not know, or only in part."""
     checks: tuple[ConstraintCheck, ...]
-    """Every demand with its margin."""
+    """Every constraint with its margin."""
     runs: tuple[RetrievalRun, ...]
     """In the order of their starts."""
     spread: SolutionSpread
@@ -116,6 +117,22 @@ class RetrievalResult:
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def __repr__(self) -> str:
+        above = f", {100.0 * max(0.0, self.gap):.3g} % above {self.optimum:.6g}" if math.isfinite(self.gap) else ""
+        met = "all constraints met" if self.met else f"not met: {', '.join(self.violated)}"
+        searched = f"{len(self.runs)} runs in {self.seconds:.1f} s"
+        return f"RetrievalResult(objective {self.objective:.6g}{above}; {met}; {searched})"
+
+    def __str__(self) -> str:
+        pairs = [(a, b) for a in range(3) for b in range(a, 3)]
+        moments = [f"I{'xyz'[a]}{'xyz'[b]} / kg·m²" for a, b in pairs]
+        headers = ("link", "m / kg", "cx / m", "cy / m", "cz / m", *moments)
+        rows = []
+        for number, link in enumerate(self.links, start=1):
+            values = (link.mass, *link.com, *(link.inertia_com[a, b] for a, b in pairs))
+            rows.append((str(number), *(f"{value:.4g}" for value in values)))
+        return f"{self!r}\n{text_table(headers, rows, numeric=range(1, len(headers)))}"
+
     @property
     def gap(self) -> float:
         """(φ − φ*)/φ*, relative; φ* counts as at least 1e-10 of what is explained."""
@@ -123,12 +140,12 @@ class RetrievalResult:
 
     @property
     def met(self) -> bool:
-        """Whether every demand holds."""
+        """Whether every constraint holds."""
         return all(check.holds for check in self.checks)
 
     @property
     def violated(self) -> tuple[str, ...]:
-        """Names of the demands that do not hold (no unit)."""
+        """Names of the constraints that do not hold (no unit)."""
         return tuple(check.name for check in self.checks if not check.holds)
 
     @property
@@ -145,8 +162,8 @@ class Retrieval:
     Inside ``joblib.parallel_config(backend="dask")`` the same call runs on a dask cluster.
     """
 
-    demands: Demands = field(default_factory=RetrievalConstraints)
-    engine: Engine = field(default_factory=MultiStart)
+    constraints: Constraints = field(default_factory=Constraints)
+    engine: SearchEngine = field(default_factory=MultiStart)
     runs: int = 4
     """Q."""
     seed: int = 0
@@ -155,6 +172,10 @@ class Retrieval:
     """Processes; −1 for one a core, None for what joblib's configuration says (1 outside of any)."""
     time_budget: float = math.inf
     """Wall time in seconds; what has been found by then is returned."""
+    name: ClassVar[str] = "retrieval"
+    label: ClassVar[str] = "retrieval by global search"
+    gives_links: ClassVar[bool] = True
+    needs_rows: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.runs < 1:
@@ -170,22 +191,22 @@ class Retrieval:
         base: BaseParameters,
         objective: RetrievalObjective,
         *,
-        progress: Progress | None = None,
+        progress: RetrievalProgress | None = None,
     ) -> RetrievalResult:
         """The best full parameters (SI); Ctrl-C and the time budget end the search with what has been found.
 
         Raises:
-            ContradictoryBounds: demands that exclude each other, by name.
+            ContradictoryBounds: constraints that exclude each other, by name.
             UserFunctionError: a constraint function that raised or returned no finite number.
             UnknownName: a parameter or link that does not exist.
         """
         started = time.perf_counter()
         deadline = time.time() + self.time_budget
-        penalties = compile_demands(model, self.demands)
+        compiled = self.constraints.compile(model)
         plain = objective.kind == "coefficients" and not objective.weighted
-        problem = RetrievalProblem(objective.W @ base.K, objective.y, penalties)
+        problem = RetrievalProblem(objective.W @ base.K, objective.y, compiled)
         problem = problem if plain else replace(problem, unit=problem.size * ONE_PERCENT**2)
-        optimum, convex, left_out = _optimum(model, base, objective, penalties)
+        optimum, convex, left_out = _optimum(model, base, objective, self.constraints)
         found = sorted(self._searched(problem, deadline, progress or _silent), key=lambda run: run.index)
         best = min(found, key=lambda run: (run.rank[0], max(run.rank[1], _ROUNDING * problem.size), run.index))
         stopped = len(found) < self.runs or not all(run.finished for run in found)
@@ -193,7 +214,7 @@ class Retrieval:
             names = clash(problem, best.p)
             if names:
                 raise ContradictoryBounds(names)
-        theta = theta_of(best.p, penalties.n_links)
+        theta = theta_of(best.p, compiled.n_links)
         status = Status.INFEASIBLE_CONSTRAINTS if not best.met else Status.CONVERGED
         return RetrievalResult(
             objective_kind=objective.kind,
@@ -205,11 +226,11 @@ class Retrieval:
             optimum=optimum,
             convex=convex,
             left_out=left_out,
-            checks=penalties.check(best.p),
+            checks=compiled.check(best.p),
             runs=tuple(found),
             spread=SolutionSpread.of(tuple(found), best, problem),
             status=Status.STOPPED_EARLY if stopped else status,
-            labels=_labels(base, penalties, best.p),
+            labels=_labels(base, compiled, best.p),
             seconds=time.perf_counter() - started,
             size=problem.size,
         )
@@ -221,7 +242,7 @@ class Retrieval:
         objective = RetrievalObjective.one_step(regression.base, stacked.R, stacked.rho, stacked.rest)
         found = self.solve(regression.model, regression.base, objective)
         return full_estimate(
-            "retrieval",
+            self,
             regression,
             found.theta,
             weights=weights,
@@ -231,7 +252,7 @@ class Retrieval:
             iterations=len(found.runs),
         )
 
-    def _searched(self, problem: RetrievalProblem, deadline: float, progress: Progress) -> list[RetrievalRun]:
+    def _searched(self, problem: RetrievalProblem, deadline: float, progress: RetrievalProgress) -> list[RetrievalRun]:
         found: list[RetrievalRun] = []
         try:
             for run in self._parallel(problem, deadline):
@@ -248,7 +269,7 @@ class Retrieval:
             if not found:
                 raise RegressionError(
                     "a worker process ended before its search did: too little memory, or a constraint function that "
-                    "crashed; try --workers 1"
+                    "crashed; try workers=1"
                 ) from error
         return found
 
@@ -261,7 +282,7 @@ class Retrieval:
 
 
 def _one(
-    engine: Engine, problem: RetrievalProblem, index: int, seed: np.random.SeedSequence, deadline: float
+    engine: SearchEngine, problem: RetrievalProblem, index: int, seed: np.random.SeedSequence, deadline: float
 ) -> RetrievalRun | None:
     """One run, or none where time is up; the first always starts, so that there is something to return."""
     return None if index and time.time() > deadline else engine.run(problem, index, seed, deadline)
@@ -272,31 +293,33 @@ def _silent(done: int, of: int, best: float) -> None:
 
 
 def _optimum(
-    model: TorqueModel, base: BaseParameters, objective: RetrievalObjective, penalties: Penalties
+    model: TorqueModel, base: BaseParameters, objective: RetrievalObjective, constraints: Constraints
 ) -> tuple[float, bool, tuple[str, ...]]:
     """The semidefinite optimum, whether it is that of the whole problem, and what it leaves out."""
-    asked, left_out = penalties.relaxed, penalties.left_out
-    found = solve(objective.W, objective.y, model, base, asked, residual=objective.rest, equal_fit=_EXACT_FIT)
-    if found.restricted or found.violated:
-        # Bounds on inertia about the centre of mass are met by a restriction only: without them it is a lower bound.
-        entries = asked.bounds.entries if asked.bounds else ()
-        names = {b.name for b in entries if (target := find_target(b.name, model)) and target.kind == "inertia"}
-        bounds = Bounds(tuple(b for b in entries if b.name not in names))
-        left_out = (*left_out, "bounds of inertia about the centre of mass")
-        asked = replace(asked, bounds=bounds)
-        found = solve(objective.W, objective.y, model, base, asked, residual=objective.rest, equal_fit=_EXACT_FIT)
+    found = solve(
+        objective.W,
+        objective.y,
+        model,
+        base,
+        constraints,
+        residual=objective.rest,
+        equal_fit=_EXACT_FIT,
+        relaxed=True,
+    )
+    # Where its answer meets the bounds that are not convex, the optimum without them is the optimum with them.
+    left_out = (*found.left_out, *(["bounds of inertia about the centre of mass"] if found.violated else []))
     good = found.status in (Status.CONVERGED, Status.RANK_DEFICIENT)
     return (found.best_objective if good else math.nan), good and not left_out, left_out
 
 
-def _labels(base: BaseParameters, penalties: Penalties, p: Float[Array, " n_params"]) -> tuple[str, ...]:
+def _labels(base: BaseParameters, compiled: CompiledConstraints, p: Float[Array, " n_params"]) -> tuple[str, ...]:
     """How each entry of θ came about: by the data, by a sum that they fix, not at all, or by a bound."""
     alone, unseen = set(base.alone), set(base.unseen)
     words = []
     for k, symbol in enumerate(base.symbols):
-        same = k >= 10 * penalties.n_links or k % 10 == 0
-        near = 1e-6 * penalties.sizes[k]
-        at_bound = same and (p[k] - penalties.lower[k] < near or penalties.upper[k] - p[k] < near)
+        same = k >= 10 * compiled.n_links or k % 10 == 0
+        near = 1e-6 * compiled.sizes[k]
+        at_bound = same and (p[k] - compiled.lower[k] < near or compiled.upper[k] - p[k] < near)
         words.append(
             "bound" if at_bound else "identified" if symbol in alone else "prior" if symbol in unseen else "combination"
         )

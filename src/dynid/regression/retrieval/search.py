@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.optimize import dual_annealing
 
 from dynid.arrays import Array, Float
 from dynid.errors import ParameterError
-from dynid.regression.retrieval.parametrisation import BodyFactors
-from dynid.regression.retrieval.problem import Lagrangian, RetrievalProblem, RetrievalRun, TimeUp, Watch, search_span
+from dynid.regression.retrieval.body_factors import BodyFactors
+from dynid.regression.retrieval.lagrangian import Lagrangian, RetrievalProblem, RetrievalRun, TimeUp, Watch, search_span
 
-__all__ = ["Annealing", "Engine", "EngineName", "MultiStart"]
+__all__ = ["MultiStart", "SearchEngine", "SimulatedAnnealing"]
 
-EngineName = Literal["annealing", "multistart"]
 _WEIGHT = 100.0
 """Relative errors of a few percent become cost of order one, like violations of order one."""
 _NO_PENALTY = 1e-12
 """Stands for ξ = 0 in the local solver, which divides by it."""
 _LAST_PASSES = 10
 _PATIENCE = 4
-"""Passes in a row without progress towards demands that are not met, after which a run gives up."""
+"""Passes in a row without progress towards constraints that are not met, after which a run gives up."""
 _HOPELESS = 0.9
 """Ratio of violations above which a pass made no progress."""
 _SETTLED = 1e-3
@@ -31,7 +30,7 @@ _SETTLED = 1e-3
 
 
 @runtime_checkable
-class Engine(Protocol):
+class SearchEngine(Protocol):
     """A search from one random start."""
 
     @property
@@ -45,7 +44,7 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Annealing:
+class SimulatedAnnealing:
     r"""Algorithm 1 of [Gaz2019]_: simulated annealing and a local solver, κ times, with a growing penalty.
 
     .. math::
@@ -154,15 +153,15 @@ def _penalised(problem: RetrievalProblem, p: Float[Array, " n_params"], xi: floa
     value = problem.objective(p) / problem.unit
     if xi == 0.0:
         return value
-    for rows in problem.penalties.all_rows:
+    for rows in problem.constraints.all_rows:
         g = rows.at(p)
         value += xi * float(np.sum(np.where(rows.equal, np.abs(g), np.maximum(g, 0.0))))
     return value
 
 
 def _mended(problem: RetrievalProblem, p: Float[Array, " n_params"]) -> Float[Array, " n_params"]:
-    """p (SI) inside its bounds and with possible links: what a penalty leaves is a hair, and this is how it is cut."""
-    known = problem.penalties
+    """p (SI) inside its bounds and with consistent links: what a penalty leaves is a hair, and this cuts it."""
+    known = problem.constraints
     bodies = BodyFactors(known.n_links, known.body.floor, known.body.triangle)
     mended = np.clip(bodies.p(bodies.x(p)), known.lower, known.upper)
     return mended if problem.violation(mended) <= problem.violation(p) else p
@@ -170,10 +169,10 @@ def _mended(problem: RetrievalProblem, p: Float[Array, " n_params"]) -> Float[Ar
 
 @dataclass(frozen=True, kw_only=True)
 class MultiStart:
-    """Least squares with exact derivatives, demands by an augmented Lagrangian, links possible by construction.
+    """Least squares with exact derivatives, constraints by an augmented Lagrangian, links consistent by construction.
 
     The unknowns are those of `BodyFactors`, so the triangle inequality costs nothing. Bounds of masses, centres of
-    mass and joint terms are bounds of SciPy's trust-region solver; all other demands are extra residuals
+    mass and joint terms are bounds of SciPy's trust-region solver; all other constraints are extra residuals
     :math:`\\sqrt\\mu\\,\\max(0, h + \\lambda/\\mu)` whose multipliers λ are updated between passes.
     """
 

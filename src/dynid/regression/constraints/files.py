@@ -1,9 +1,10 @@
-"""Demands of a retrieval from a TOML file; code is named there, and run only where the caller allows it."""
+"""Constraints from files: bounds in CSV, everything in TOML; code is named there, and run only where allowed."""
 
 from __future__ import annotations
 
-import importlib
-import sys
+import csv
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,15 +13,24 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dynid.chain.consistency import Box, Ellipsoid
-from dynid.disk import read_toml
+from dynid.disk import read_text, read_toml
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import ContradictoryBounds, ParameterError
-from dynid.regression.feasible.constraints import MARGIN, Bounds, Constraints
-from dynid.regression.retrieval.constraints import Plane, RetrievalConstraints, Symmetry, Tie, UserFunction
-from dynid.regression.retrieval.link_meshes import link_hull
-from dynid.regression.retrieval.parametrisation import Links
-from dynid.regression.retrieval.shapes import Frustum, Hull, Region, Sphere, Union
+from dynid.regression.constraints.constraints import (
+    CONSISTENCY_MARGIN,
+    Constraints,
+    ParameterBound,
+    ParameterBounds,
+    Plane,
+    Symmetry,
+    Tie,
+)
+from dynid.regression.constraints.meshes import link_hull
+from dynid.regression.constraints.parameter_names import find_parameter
+from dynid.regression.constraints.regions import Frustum, Hull, Region, RegionUnion, Sphere
+from dynid.regression.constraints.user_functions import CodeNotAllowed, ImportedFunction, UserFunction
 
-__all__ = ["NamedFunction", "read_retrieval"]
+__all__ = ["read_bounds", "read_constraints"]
 
 Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
 """A length or a coordinate in m; more than 1e6 is a mistake, and its square would lose all digits."""
@@ -113,7 +123,7 @@ class _UnionEntry(_Entry):
     of: tuple[_Shape, ...]
 
     def region(self, link: str, place: _Place) -> Region:
-        return Union(tuple(part.region(link, place) for part in self.of))
+        return RegionUnion(tuple(part.region(link, place) for part in self.of))
 
 
 _Shape = Annotated[
@@ -138,7 +148,7 @@ class _SymmetryEntry(_Entry):
 class _File(_Entry):
     robot: str = ""
     triangle: bool = True
-    margin: float = MARGIN
+    margin: float = CONSISTENCY_MARGIN
     total_mass: tuple[float, float] | None = None
     known: dict[str, float] = Field(default_factory=dict)
     bounds: dict[str, tuple[float, float]] = Field(default_factory=dict)
@@ -148,39 +158,8 @@ class _File(_Entry):
     functions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class NamedFunction:
-    """A constraint ``module:function``, imported where it runs, so that other processes can run it too."""
-
-    reference: str
-    folder: Path
-    """Where the module may lie beside the installed ones."""
-
-    def load(self) -> object:
-        """The function itself.
-
-        Raises:
-            ParameterError: the module or function does not exist or cannot be imported.
-        """
-        module, _, name = self.reference.partition(":")
-        if str(self.folder) not in sys.path:
-            sys.path.insert(0, str(self.folder))
-        try:
-            found = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError, SyntaxError, NameError, TypeError, ValueError, OSError) as error:
-            raise ParameterError(f"constraint {self.reference!r} cannot be imported: {error}") from error
-        if not callable(found):
-            raise ParameterError(f"constraint {self.reference!r} is not a function")
-        return found
-
-    def __call__(self, links: Links) -> float:
-        """The violation (in the function's own unit)."""
-        function = self.load()
-        return function(links)  # type: ignore[operator]
-
-
-def read_retrieval(path: Path, *, allow_code: bool = False, robot_file: Path | None = None) -> RetrievalConstraints:
-    """Demands (SI) of a TOML file; see the how-to page for its keys.
+def read_constraints(path: Path, *, allow_code: bool = False, robot_file: Path | None = None) -> Constraints:
+    """Constraints (SI) of a TOML file; see the how-to page for its keys.
 
     Args:
         path: the file; meshes and modules in it are looked for beside it.
@@ -189,6 +168,7 @@ def read_retrieval(path: Path, *, allow_code: bool = False, robot_file: Path | N
 
     Raises:
         ParameterError: naming the file and the key.
+        CodeNotAllowed: it names functions, and `allow_code` is False.
     """
     content = read_toml(path, ParameterError)
     try:
@@ -197,37 +177,75 @@ def read_retrieval(path: Path, *, allow_code: bool = False, robot_file: Path | N
         lines = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg'].lower()}" for e in error.errors()]
         raise ParameterError(f"{path}: " + "; ".join(lines)) from error
     try:
-        return _demands(entries, path.resolve().parent, robot_file, allow_code=allow_code)
+        return _constraints(entries, path.resolve().parent, robot_file, allow_code=allow_code)
     except ContradictoryBounds as error:
         raise ContradictoryBounds(error.clashing, where=str(path)) from error
     except ParameterError as error:
-        raise ParameterError(f"{path}: {error}") from error
+        kind = CodeNotAllowed if isinstance(error, CodeNotAllowed) else ParameterError
+        raise kind(f"{path}: {error}") from error
 
 
-def _demands(entries: _File, folder: Path, robot_file: Path | None, *, allow_code: bool) -> RetrievalConstraints:
+def _constraints(entries: _File, folder: Path, robot_file: Path | None, *, allow_code: bool) -> Constraints:
     if entries.functions and not allow_code:
-        raise ParameterError(
-            f"names code to run ({', '.join(entries.functions)}); read it, then allow it with --allow-code"
-        )
+        raise CodeNotAllowed(f"names code to run ({', '.join(entries.functions)}); read it, then pass allow_code=True")
     place = _Place(folder, folder / entries.robot if entries.robot else robot_file)
-    functions = []
-    for reference in entries.functions:
-        module, _, name = reference.partition(":")
-        if not module or not name:
-            raise ParameterError(f"functions: {reference!r} must be module:function")
-        named = NamedFunction(reference, folder)
-        named.load()
-        functions.append(UserFunction(reference, named))
-    return RetrievalConstraints(
-        convex=Constraints(
-            triangle=entries.triangle,
-            margin=entries.margin,
-            total_mass=entries.total_mass,
-            pinned=entries.known,
-            bounds=Bounds.of(entries.bounds) if entries.bounds else None,
-        ),
-        shapes={link: shape.region(link, place) for link, shape in entries.shape.items()},
+    functions = [ImportedFunction(reference, folder) for reference in entries.functions]
+    for function in functions:
+        function.load()
+    return Constraints(
+        triangle=entries.triangle,
+        margin=entries.margin,
+        total_mass=entries.total_mass,
+        pinned=entries.known,
+        bounds=ParameterBounds.of(entries.bounds),
+        com_regions={link: shape.region(link, place) for link, shape in entries.shape.items()},
         symmetries=tuple(Symmetry(entry.link, entry.plane, entry.axis) for entry in entries.symmetry),
         ties=tuple(Tie(entry.parameter, entry.equals, entry.factor, entry.offset) for entry in entries.tie),
-        functions=tuple(functions),
+        functions=tuple(UserFunction(function.reference, function) for function in functions),
     )
+
+
+def read_bounds(path: str | Path, model: TorqueModel | None = None) -> ParameterBounds:
+    """Bounds of a CSV file with the header ``parameter,lower,upper``, SI units; an empty cell is no bound.
+
+    Args:
+        path: the file.
+        model: checks the names at once; without it they are checked when the bounds are used.
+
+    Raises:
+        ParameterError: naming file and line.
+        UnknownName: naming file, line and the nearest name that exists.
+    """
+    file = Path(path)
+    lines = read_text(file, ParameterError, "CSV file of bounds").splitlines()
+    try:
+        rows = [
+            (number, [cell.strip() for cell in cells])
+            for number, cells in enumerate(csv.reader(lines), start=1)
+            if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#")
+        ]
+    except csv.Error as error:
+        raise ParameterError(f"{file}: cannot be read as CSV: {error}") from error
+    if not rows or [cell.lower() for cell in rows[0][1]] != ["parameter", "lower", "upper"]:
+        raise ParameterError(f"{file}: the first line must be 'parameter,lower,upper'")
+    entries = tuple(_bound(cells, f"{file}:{number}") for number, cells in rows[1:])
+    if model is not None:
+        for bound in entries:
+            find_parameter(bound.name, model, where=bound.where)
+    return ParameterBounds(entries)
+
+
+def _bound(cells: Sequence[str], where: str) -> ParameterBound:
+    if len(cells) != 3:
+        raise ParameterError(f"{where}: {len(cells)} cells instead of three (parameter,lower,upper)")
+    lower, upper = _number(cells[1], -math.inf, where), _number(cells[2], math.inf, where)
+    return ParameterBound(cells[0], lower, upper, where)
+
+
+def _number(text: str, empty: float, where: str) -> float:
+    if not text:
+        return empty
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ParameterError(f"{where}: {text!r} is not a number; leave the cell empty for no bound") from error

@@ -1,11 +1,11 @@
-"""Solids that must hold a centre of mass: how far outside a point lies, and in which direction."""
+"""Regions that must hold a centre of mass: how far outside a point lies, in which direction, and their convex form."""
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
@@ -15,16 +15,44 @@ from dynid.chain.consistency import Box, Ellipsoid
 from dynid.chain.robot import MAX_LENGTH
 from dynid.errors import ParameterError
 
-__all__ = ["Frustum", "Hull", "Region", "Shape", "Sphere", "Union", "mesh_vertices", "outside", "span"]
+__all__ = [
+    "ConvexPart",
+    "Frustum",
+    "Hull",
+    "Region",
+    "RegionUnion",
+    "Solid",
+    "Sphere",
+    "convex_parts",
+    "mesh_vertices",
+    "outside",
+    "region_word",
+    "span",
+]
 
 
 MAX_MESH_BYTES = 512 * 2**20
 """Largest mesh that is read: some ten million facets."""
+MAX_FACES = 500
+"""Faces of a hull that take part in a semidefinite programme one by one; beyond, its box does, in milliseconds."""
+
+
+class ConvexPart(NamedTuple):
+    """Points c (m) with Gc + h in a cone; times the mass of a link it is a condition on its first moment."""
+
+    kind: Literal["nonnegative", "second order"]
+    G: Float[Array, "n_rows 3"]
+    h: Float[Array, " n_rows"]
 
 
 @runtime_checkable
-class Shape(Protocol):
+class Solid(Protocol):
     """A solid in the link frame, m."""
+
+    @property
+    def word(self) -> str:
+        """What messages and files call it."""
+        ...
 
     def outside(self, point: Vector3) -> tuple[float, Vector3]:
         """How far (m) `point` is outside, negative inside, and its gradient (dimensionless)."""
@@ -34,8 +62,12 @@ class Shape(Protocol):
         """Smallest and largest coordinates, m."""
         ...
 
+    def convex_parts(self) -> tuple[ConvexPart, ...]:
+        """What together describes the solid exactly (m); empty where it is not convex."""
+        ...
 
-Region = Shape | Box | Ellipsoid
+
+Region = Solid | Box | Ellipsoid
 """Anything that can hold a centre of mass; `Box` and `Ellipsoid` are those of `dynid.chain`."""
 
 
@@ -47,6 +79,7 @@ class Sphere:
     """Centre in m."""
     radius: float
     """Radius in m, positive."""
+    word: ClassVar[str] = "sphere"
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -62,6 +95,10 @@ class Sphere:
         """Smallest and largest coordinates, m."""
         return self.centre - self.radius, self.centre + self.radius
 
+    def convex_parts(self) -> tuple[ConvexPart, ...]:
+        """‖c − centre‖ ≤ radius, m."""
+        return (_ball(self.centre, np.full(3, self.radius)),)
+
 
 @dataclass(frozen=True, eq=False)
 class Frustum:
@@ -75,6 +112,7 @@ class Frustum:
     """Radius there in m; zero for the tip of a cone."""
     end_radius: float
     """Radius there in m; zero for the tip of a cone."""
+    word: ClassVar[str] = "frustum"
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -123,12 +161,24 @@ class Frustum:
         upper = np.maximum(self.start + reach * self.start_radius, self.end + reach * self.end_radius)
         return lower, upper
 
+    def convex_parts(self) -> tuple[ConvexPart, ...]:
+        """Between both ends, and no further from the axis than the radius there; m."""
+        axis, length = self._frame
+        slope = (self.end_radius - self.start_radius) / length
+        first = _across(axis)
+        G = np.stack([slope * axis, first, np.cross(axis, first)])
+        ends = ConvexPart(
+            "nonnegative", np.stack([axis, -axis]), np.array([0.0, length]) - [axis @ self.start, -axis @ self.start]
+        )
+        return ends, ConvexPart("second order", G, np.array([self.start_radius, 0.0, 0.0]) - G @ self.start)
+
 
 @dataclass(frozen=True, eq=False)
-class Union:
+class RegionUnion:
     """Several solids, of which one must hold the point; they may overlap or not."""
 
     parts: tuple[Region, ...]
+    word: ClassVar[str] = "union"
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -143,6 +193,10 @@ class Union:
         spans = [span(part) for part in self.parts]
         return np.min([low for low, _ in spans], axis=0), np.max([high for _, high in spans], axis=0)
 
+    def convex_parts(self) -> tuple[ConvexPart, ...]:
+        """None: a union is not convex, m or not."""
+        return ()
+
 
 @dataclass(frozen=True, eq=False)
 class Hull:
@@ -152,6 +206,7 @@ class Hull:
     """Corners in the link frame, m."""
     planes: Float[Array, "n_planes 4"]
     """Outward unit normal and offset (m) of every face; n·x + d ≤ 0 inside."""
+    word: ClassVar[str] = "hull"
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -199,6 +254,11 @@ class Hull:
         """Smallest and largest coordinates, m."""
         return np.min(self.points, axis=0), np.max(self.points, axis=0)
 
+    def convex_parts(self) -> tuple[ConvexPart, ...]:
+        """On the inner side of every face (m); none where there are more than `MAX_FACES`."""
+        few = len(self.planes) <= MAX_FACES
+        return (ConvexPart("nonnegative", -self.planes[:, :3], -self.planes[:, 3]),) if few else ()
+
 
 def outside(region: Region, point: Vector3) -> tuple[float, Vector3]:
     """How far (m) `point` is outside a region of any kind, negative inside, and its gradient (dimensionless)."""
@@ -220,6 +280,23 @@ def span(region: Region) -> tuple[Vector3, Vector3]:
     if isinstance(region, Ellipsoid):
         return region.centre - region.semi_axes, region.centre + region.semi_axes
     return region.span()
+
+
+def convex_parts(region: Region) -> tuple[ConvexPart, ...]:
+    """What together describes a region of any kind exactly (m); empty where it is not convex, or a box."""
+    if isinstance(region, Ellipsoid):
+        return (_ball(region.centre, region.semi_axes),)
+    return () if isinstance(region, Box) else region.convex_parts()
+
+
+def region_word(region: Region) -> str:
+    """What messages and files call a region (no unit)."""
+    return type(region).__name__.lower() if isinstance(region, Box | Ellipsoid) else region.word
+
+
+def _ball(centre: Vector3, semi_axes: Vector3) -> ConvexPart:
+    G = np.vstack([np.zeros(3), np.diag(1.0 / semi_axes)])
+    return ConvexPart("second order", G, np.concatenate([[1.0], -centre / semi_axes]))
 
 
 def _outside_box(box: Box, point: Vector3) -> tuple[float, Vector3]:

@@ -9,10 +9,12 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from dynid.arrays import Array, Bool, Float, freeze_arrays
-from dynid.regression.retrieval.parametrisation import BodyFactors, theta_from_p, theta_of
-from dynid.regression.retrieval.penalties import MET, SCALES, Penalties
-from dynid.regression.retrieval.penalty_rows import AffineRows, Rows, ShapeRows, times_blocks
-from dynid.regression.retrieval.shapes import span
+from dynid.regression.constraints.compiled import MET, CompiledConstraints, bound_sides
+from dynid.regression.constraints.link_parameters import theta_from_p, theta_of, times_blocks
+from dynid.regression.constraints.parameter_names import SCALES
+from dynid.regression.constraints.penalty_rows import AffineRows, PenaltyRows, RegionRows
+from dynid.regression.constraints.regions import span
+from dynid.regression.retrieval.body_factors import BodyFactors
 
 __all__ = ["Lagrangian", "RetrievalProblem", "RetrievalRun", "TimeUp", "Watch", "clash", "search_span"]
 
@@ -23,7 +25,7 @@ _GROWTH = 10.0
 _LARGEST_PENALTY = 1e9
 _CLASH_EVALUATIONS = 200
 _CLASH_TOLERANCE = 100.0
-"""Violation over tolerance (dimensionless) from which on demands exclude each other, rather than nearly."""
+"""Violation over tolerance (dimensionless) from which on constraints exclude each other, rather than nearly."""
 _PROGRESS = 0.25
 """A violation that one pass does not bring below this fraction of itself gets a larger penalty."""
 _GUESS: dict[str, tuple[float, float]] = {
@@ -38,26 +40,26 @@ _GUESS: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True, eq=False)
 class RetrievalProblem:
-    r"""Minimise :math:`\varphi(p) = \|A\,\theta(p) - b\|^2` under penalties; it travels to other processes as it is."""
+    r"""Minimise :math:`\varphi(p) = \|A\,\theta(p) - b\|^2` under constraints; it travels to other processes."""
 
     A: Float[Array, "n_rows n_params"]
     """Weighted K, or RK: error per unit of θ."""
     b: Float[Array, " n_rows"]
-    penalties: Penalties
+    constraints: CompiledConstraints
     unit: float = 1.0
-    """What Algorithm 1 divides φ by, in the units of b squared; 1 for plain coefficients, as in the paper."""
+    """What Algorithm 1 divides φ by, in the units of b squared; 1 for plain base parameters, as in the paper."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
     def objective(self, p: Float[Array, " n_params"]) -> float:
         """φ(p), in the units of b squared."""
-        rest = self.A @ theta_of(p, self.penalties.n_links) - self.b
+        rest = self.A @ theta_of(p, self.constraints.n_links) - self.b
         return float(rest @ rest)
 
     def violation(self, p: Float[Array, " n_params"]) -> float:
-        """The largest violation over what counts as met, dimensionless; at most 1 where all demands are met."""
-        return max(check.excess for check in self.penalties.check(p))
+        """The largest violation over what counts as met, dimensionless; at most 1 where all constraints are met."""
+        return max(check.excess for check in self.constraints.check(p))
 
     @property
     def size(self) -> float:
@@ -75,7 +77,7 @@ class RetrievalRun:
     objective: float
     """φ(p), in the units of the objective."""
     violation: float
-    """Largest violation over what counts as met, dimensionless; at most 1 where all demands are met."""
+    """Largest violation over what counts as met, dimensionless; at most 1 where all constraints are met."""
     evaluations: int
     seconds: float
     """Wall time in s."""
@@ -87,12 +89,12 @@ class RetrievalRun:
 
     @property
     def met(self) -> bool:
-        """Whether all demands are met."""
+        """Whether all constraints are met."""
         return self.violation <= 1.0
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What runs are compared by: demands first, then the objective (or, unmet, the violation), in its units."""
+        """What runs are compared by: constraints first, then the objective (or, unmet, the violation), in its units."""
         return (not self.met, self.objective if self.met else self.violation)
 
 
@@ -120,10 +122,10 @@ class Watch:
 
 def search_span(problem: RetrievalProblem) -> tuple[Float[Array, " n_params"], Float[Array, " n_params"]]:
     """Finite lower and upper p (SI): the bounds, the box of a shape, or a plain guess where nothing is known."""
-    known = problem.penalties
+    known = problem.constraints
     lower, upper = known.lower.copy(), known.upper.copy()
     for rows in known.rows:
-        for region, link in zip(rows.regions, rows.links, strict=True) if isinstance(rows, ShapeRows) else ():
+        for region, link in zip(rows.regions, rows.links, strict=True) if isinstance(rows, RegionRows) else ():
             c = slice(10 * link + 1, 10 * link + 4)
             low, high = span(region)
             # A shape beyond the bounds leaves nothing; the search says so later, by name.
@@ -148,7 +150,7 @@ class Lagrangian:
     """
 
     def __init__(self, problem: RetrievalProblem, *, weight: float) -> None:
-        known = problem.penalties
+        known = problem.constraints
         self.problem = problem
         self.weight = weight
         self.bodies = BodyFactors(known.n_links, known.body.floor, known.body.triangle)
@@ -158,7 +160,7 @@ class Lagrangian:
         self.free = self.upper > self.lower
         self.fixed = np.where(self.free, 0.0, self.lower)
         self.scale = np.where(inertia, 0.1, known.sizes)[self.free]
-        self.rows: tuple[Rows, ...] = ()
+        self.rows: tuple[PenaltyRows, ...] = ()
         self.equal = np.zeros(0, dtype=bool)
         self.multipliers = self.penalty = self.before = np.zeros(0)
         for rows in known.rows:
@@ -172,7 +174,7 @@ class Lagrangian:
             self._wake(self.sleeping.part(chosen))
             self.sleeping = self.sleeping.part(~chosen)
 
-    def _wake(self, rows: Rows) -> None:
+    def _wake(self, rows: PenaltyRows) -> None:
         n = len(rows.names)
         self.rows = (*self.rows, rows)
         self.equal = np.concatenate([self.equal, rows.equal])
@@ -187,7 +189,7 @@ class Lagrangian:
     def start(self, rng: np.random.Generator) -> Float[Array, " n_params"]:
         """A random x between the bounds, with round bodies of some ten centimetres."""
         lower, upper = search_span(self.problem)
-        n_links = self.problem.penalties.n_links
+        n_links = self.problem.constraints.n_links
         u = rng.uniform(size=len(lower))
         # Friction is a few N·m whatever its bounds say.
         x = np.where(np.arange(len(u)) < 10 * n_links, lower + (upper - lower) * u, u)
@@ -199,7 +201,7 @@ class Lagrangian:
         """p (SI)."""
         return self.bodies.p(x)
 
-    def violations(self, p: Float[Array, " n_params"]) -> Float[Array, " n_demands"]:
+    def violations(self, p: Float[Array, " n_params"]) -> Float[Array, " n_constraints"]:
         """Scaled violations (dimensionless) of all rows, aimed a hair inside."""
         parts = [rows.at(p) / rows.scale + np.where(rows.equal, 0.0, _AIM) for rows in self.rows]
         return np.concatenate([np.zeros(0), *parts])
@@ -247,7 +249,7 @@ class Lagrangian:
         self.before = wrong
         self.wake(self.sleeping.at(self.p(x)) > 0.0)
 
-    def scaled_slopes(self, x: Float[Array, " n_params"]) -> Float[Array, "n_demands n_params"]:
+    def scaled_slopes(self, x: Float[Array, " n_params"]) -> Float[Array, "n_constraints n_params"]:
         """Derivatives of the scaled violations by x."""
         p = self.p(x)
         D_p = np.tile(np.eye(10), (self.bodies.n_links, 1, 1))
@@ -280,26 +282,20 @@ def _is_inertia(n_params: int, n_links: int) -> Bool[Array, " n_params"]:
     return (k < 10 * n_links) & (k % 10 >= 4)
 
 
-def _inertia_rows(known: Penalties) -> AffineRows:
+def _inertia_rows(known: CompiledConstraints) -> AffineRows:
     """Bounds on inertias as rows: in x they are not bounds of single unknowns."""
     names, A, b, equal = [], [], [], []
     n = len(known.lower)
     for k in np.flatnonzero(_is_inertia(n, known.n_links)):
-        low, high = known.lower[k], known.upper[k]
-        unit = np.eye(n)[k]
-        if low == high:
-            names.append(f"{known.names_p[k]} = {low:g}")
-            A.append(unit)
-            b.append(-low)
-            equal.append(True)
-            continue
-        always = k % 10 in (4, 6, 9) and low <= 0.0
-        for sign, limit, side in ((-1.0, low, "≥"), (1.0, high, "≤")):
-            if np.isfinite(limit) and not (always and sign < 0.0):
-                names.append(f"{known.names_p[k]} {side} {limit:g}")
-                A.append(sign * unit)
-                b.append(-sign * limit)
-                equal.append(False)
+        always = k % 10 in (4, 6, 9) and known.lower[k] <= 0.0
+        for side in bound_sides(known.names_p[k], float(known.lower[k]), float(known.upper[k])):
+            if always and side.sign > 0.0 and not side.equal:
+                continue
+            sign = side.sign if side.equal else -side.sign
+            names.append(side.text)
+            A.append(sign * np.eye(n)[k])
+            b.append(-sign * side.limit)
+            equal.append(side.equal)
     scale = np.full(len(names), SCALES["inertia"])
     zero = np.zeros((len(names), n))
     rows = np.array(A).reshape(-1, n)
@@ -307,12 +303,12 @@ def _inertia_rows(known: Penalties) -> AffineRows:
 
 
 def clash(problem: RetrievalProblem, p: Float[Array, " n_params"], *, starts: int = 8) -> tuple[str, ...]:
-    """Names of demands that exclude each other; empty where some p (SI) meets them all.
+    """Names of constraints that exclude each other; empty where some p (SI) meets them all.
 
     At the p of least total violation the slopes of what is violated are held up by each other and by bounds: these
-    are the demands that clash.
+    are the constraints that clash.
     """
-    silent = RetrievalProblem(np.zeros((1, len(p))), np.zeros(1), problem.penalties)
+    silent = RetrievalProblem(np.zeros((1, len(p))), np.zeros(1), problem.constraints)
     work = Lagrangian(silent, weight=0.0)
     work.wake(np.ones_like(work.sleeping.equal))
     work.press(1.0)
@@ -331,7 +327,7 @@ def clash(problem: RetrievalProblem, p: Float[Array, " n_params"], *, starts: in
     names = [name for rows in work.rows for name in rows.names]
     found = [name for name, size in zip(names, wrong_rows, strict=True) if size > 1e-2 * np.max(wrong_rows)]
     slope = 2.0 * np.where(work.equal | (h > 0.0), h, 0.0) @ work.scaled_slopes(at)
-    known = problem.penalties
+    known = problem.constraints
     strong = np.abs(slope) * np.where(work.free, 1.0, 0.0) > 1e-2 * np.max(np.abs(slope), initial=1e-300)
     near = 1e-4 * known.sizes
     for k in np.flatnonzero(strong | ~work.free):

@@ -1,4 +1,4 @@
-"""Masses, centres of mass and inertias about them as unknowns p: their map to θ with its derivative."""
+"""Masses, centres of mass and inertias about them, p: their names, their map to θ with its derivative, and links."""
 
 from __future__ import annotations
 
@@ -10,11 +10,20 @@ from dynid.arrays import Array, Float, Matrix3, Vector3, freeze_arrays
 from dynid.chain.inertia import INERTIAL_NAMES
 from dynid.dynamics.model import TorqueModel
 
-__all__ = ["BodyFactors", "Links", "RetrievedLink", "names_of_p", "p_from_theta", "theta_from_p"]
+__all__ = [
+    "Links",
+    "RetrievedLink",
+    "names_of_p",
+    "p_from_theta",
+    "six",
+    "tensors",
+    "theta_from_p",
+    "theta_of",
+    "times_blocks",
+]
 
 _ROWS = np.array(["xyz".index(name[1]) for name in INERTIAL_NAMES[4:]])
 _COLUMNS = np.array(["xyz".index(name[2]) for name in INERTIAL_NAMES[4:]])
-_LOWER = (np.array([0, 1, 1, 2, 2, 2]), np.array([0, 0, 1, 0, 1, 2]))
 _DIAGONAL = _ROWS == _COLUMNS
 _MOMENTS = 4 + np.flatnonzero(_DIAGONAL)
 
@@ -80,6 +89,17 @@ def p_from_theta(theta: Float[Array, " n_params"], n_links: int) -> Float[Array,
     return p
 
 
+def times_blocks(
+    A: Float[Array, "n_rows n_params"], blocks: Float[Array, "n_links n n"]
+) -> Float[Array, "n_rows n_params"]:
+    """A times the block-diagonal matrix of 10×10 `blocks`, identity for joint terms (units of both)."""
+    n_links = len(blocks)
+    product = A.copy()
+    parts = A[:, : 10 * n_links].reshape(len(A), n_links, 10)
+    product[:, : 10 * n_links] = np.einsum("rlk,lkj->rlj", parts, blocks).reshape(len(A), -1)
+    return product
+
+
 def tensors(p: Float[Array, " n_params"], n_links: int) -> Float[Array, "n_links 3 3"]:
     """Inertia tensors about the centres of mass, kg·m²."""
     own = p[: 10 * n_links].reshape(n_links, 10)[:, 4:]
@@ -91,70 +111,6 @@ def tensors(p: Float[Array, " n_params"], n_links: int) -> Float[Array, "n_links
 def six(tensor: Float[Array, "n_links 3 3"]) -> Float[Array, "n_links 6"]:
     """The six numbers of symmetric tensors (kg·m²), in the order of `INERTIAL_NAMES`."""
     return tensor[:, _ROWS, _COLUMNS]
-
-
-@dataclass(frozen=True, eq=False)
-class BodyFactors:
-    r"""Unknowns x in which every link is a possible body by construction.
-
-    Masses, centres of mass and joint terms are those of p. The six numbers of the inertia are a lower triangular
-    factor L of the second moments about the centre of mass (m·√kg),
-
-    .. math::
-
-        \Sigma = L L^T + f\,1, \qquad I = \mathrm{tr}(\Sigma)\,1 - \Sigma ,
-
-    so the triangle inequality holds with a margin of at least f, on the boundary too: a flat link has a singular L,
-    where a log-Cholesky factor would run to infinity.
-    """
-
-    n_links: int
-    floor: float
-    """Smallest second moment f (or, without the triangle condition, moment of inertia), kg·m²."""
-    triangle: bool = True
-    """False asks only for positive moments of inertia, :math:`I = L L^T + f\\,1`."""
-
-    def p(self, x: Float[Array, " n_params"]) -> Float[Array, " n_params"]:
-        """p (SI) of unknowns x."""
-        p = x.copy()
-        L = self._factors(x)
-        S = L @ np.swapaxes(L, 1, 2) + self.floor * np.eye(3)
-        p[: 10 * self.n_links].reshape(-1, 10)[:, 4:] = six(self._turned(S))
-        return p
-
-    def x(self, p: Float[Array, " n_params"]) -> Float[Array, " n_params"]:
-        """Unknowns of p (SI); second moments below the floor are raised to it."""
-        x = p.copy()
-        moments, axes = np.linalg.eigh(self._turned(tensors(p, self.n_links), back=True))
-        root = axes * np.sqrt(np.maximum(moments - self.floor, 0.0))[:, None, :]
-        # A factor of QR is a Cholesky factor that also exists where the matrix is singular.
-        upper: list[Matrix3] = [np.asarray(np.linalg.qr(part.T, mode="r")) for part in root]
-        L = np.swapaxes(np.array(upper).reshape(-1, 3, 3), 1, 2)
-        x[: 10 * self.n_links].reshape(-1, 10)[:, 4:] = L[:, _LOWER[0], _LOWER[1]]
-        return x
-
-    def derivative(self, x: Float[Array, " n_params"]) -> Float[Array, "n_links 6 6"]:
-        """The blocks of ∂I/∂L (m·√kg); all other entries of p and x are the same."""
-        L = self._factors(x)
-        rows, columns = _LOWER
-        D = np.zeros((self.n_links, 6, 3, 3))
-        for k, (a, b) in enumerate(zip(rows, columns, strict=True)):
-            D[:, k, a, :] += L[:, :, b]
-            D[:, k, :, a] += L[:, :, b]
-        turned = self._turned(D.reshape(-1, 3, 3))
-        return np.swapaxes(six(turned).reshape(self.n_links, 6, 6), 1, 2)
-
-    def _factors(self, x: Float[Array, " n_params"]) -> Float[Array, "n_links 3 3"]:
-        L = np.zeros((self.n_links, 3, 3))
-        L[:, _LOWER[0], _LOWER[1]] = x[: 10 * self.n_links].reshape(-1, 10)[:, 4:]
-        return L
-
-    def _turned(self, S: Float[Array, "n 3 3"], *, back: bool = False) -> Float[Array, "n 3 3"]:
-        """From second moments to inertia (kg·m²), or back."""
-        if not self.triangle:
-            return S
-        trace = np.trace(S, axis1=1, axis2=2)[:, None, None]
-        return (0.5 * trace if back else trace) * np.eye(3) - S
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,26 +8,15 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from dynid.arrays import Array, Bool, Float
-from dynid.regression.retrieval.constraints import UserFunction
-from dynid.regression.retrieval.parametrisation import Links, tensors, theta_from_p, theta_of
-from dynid.regression.retrieval.shapes import Region, outside
+from dynid.regression.constraints.link_parameters import Links, tensors, theta_from_p, theta_of, times_blocks
+from dynid.regression.constraints.regions import Region, outside
+from dynid.regression.constraints.user_functions import UserFunction
 
-__all__ = ["AffineRows", "FunctionRows", "Rows", "ShapeRows", "TriangleRows", "times_blocks"]
-
-
-def times_blocks(
-    A: Float[Array, "n_rows n_params"], blocks: Float[Array, "n_links n n"]
-) -> Float[Array, "n_rows n_params"]:
-    """A times the block-diagonal matrix of 10×10 `blocks`, identity for joint terms (units of both)."""
-    n_links = len(blocks)
-    product = A.copy()
-    parts = A[:, : 10 * n_links].reshape(len(A), n_links, 10)
-    product[:, : 10 * n_links] = np.einsum("rlk,lkj->rlj", parts, blocks).reshape(len(A), -1)
-    return product
+__all__ = ["AffineRows", "FunctionRows", "PenaltyRows", "RegionRows", "TriangleRows"]
 
 
 @runtime_checkable
-class Rows(Protocol):
+class PenaltyRows(Protocol):
     """Constraints of one kind on p."""
 
     @property
@@ -120,8 +109,8 @@ class TriangleRows:
 
 
 @dataclass(frozen=True, eq=False)
-class ShapeRows:
-    """How far each centre of mass lies outside its solid, m."""
+class RegionRows:
+    """How far each centre of mass lies outside its region, m."""
 
     names: tuple[str, ...]
     scale: Float[Array, " n_rows"]

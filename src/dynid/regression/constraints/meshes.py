@@ -10,7 +10,7 @@ from dynid.arrays import Array, Float, Transform
 from dynid.chain.formats.xml import Document, Element, read_markup
 from dynid.chain.placement import rotation_rpy, transform
 from dynid.errors import ParameterError, RobotFileError, UnknownName
-from dynid.regression.retrieval.shapes import Hull, mesh_vertices
+from dynid.regression.constraints.regions import Hull, mesh_vertices
 
 __all__ = ["link_hull"]
 
