@@ -13,8 +13,7 @@ from typing import Literal
 from dynid.chain.consistency import Box, Ellipsoid
 from dynid.chain.inertia import INERTIAL_NAMES
 from dynid.disk import read_text
-from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.friction.table import FRICTION
+from dynid.dynamics.drives import joint_models
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ContradictoryBounds, ParameterError, UnknownName
 
@@ -134,7 +133,7 @@ def targets(model: TorqueModel) -> Mapping[str, Target | None]:
 def _targets(model: TorqueModel) -> Mapping[str, Target | None]:
     names: dict[str, Target | None] = {}
     pairs = [name[1:] for name in INERTIAL_NAMES[4:]]
-    known_terms = [term for joint_model in (*FRICTION.values(), RotorInertia()) for term in joint_model.terms]
+    known_terms = [term for joint_model in joint_models().values() for term in joint_model.terms]
     for j, joint in enumerate(model.robot.joint_names):
         for term in known_terms:
             names[f"{term.symbol}{j + 1}"] = names[f"{joint}.{term.name}"] = None
