@@ -79,7 +79,7 @@ def test_identify_searches_curves_and_says_how_they_predict(folder, tmp_path, ca
     assert main(["identify", "spatial2r", log, *options]) == 0
     found = output(capsys)
     assert found["train"]["relative_error_percent"] < 0.5
-    assert all("left-out stretches" in reason for reason in found["friction"])
+    assert all("left-out segments" in reason for reason in found["friction"])
     copy = load_model(tmp_path / "model.json")
     curve = copy.model.joint_models[1]
     assert isinstance(curve, Tanh)

@@ -11,10 +11,8 @@ from dynid.dynamics import (
     LoadCoulomb,
     Motion,
     Offset,
-    OnJoints,
     Presliding,
     RotorInertia,
-    ShapedModel,
     Sigmoid,
     Stribeck,
     Tanh,
@@ -53,7 +51,7 @@ def test_friction_with_nonnegative_terms_never_drives_a_sliding_joint(model):
     motion = sweep()
     columns = TorqueModel(ROBOT, (model,)).joint_columns(motion)
     # Power is taken from the motion, but for what a presliding spring gives back just after a reversal.
-    sliding = np.abs(motion.dq) > (0.5 if isinstance(model, Presliding) else 1e-6)
+    sliding = np.abs(motion.dq) > (0.5 if model.has_memory else 1e-6)
     for k, term in enumerate(model.terms):
         if term.nonnegative:
             assert np.min((columns[:, :, k] * motion.dq)[sliding]) >= -1e-12
@@ -62,11 +60,11 @@ def test_friction_with_nonnegative_terms_never_drives_a_sliding_joint(model):
 @names
 def test_a_model_survives_its_json(model):
     shaped = model
-    if isinstance(model, ShapedModel):
+    if model.shapes:
         shaped = model.reshaped(tuple(tuple(2.0 * x + 0.1 * k for k in range(2)) for (x,) in model.shape))
-    if isinstance(model, LoadCoulomb):
+    if model.needs_load:
         shaped = model.referred(ROBOT.nominal + np.arange(10.0))
-    partly = OnJoints(shaped, (True, False))
+    partly = shaped.only_on((True, False))
     for original in (model, shaped, partly):
         copy = joint_model_in(joint_model_out(original))
         motion = sweep()
@@ -82,7 +80,7 @@ def test_every_term_is_a_base_parameter(model):
 
 @names
 def test_terms_of_joints_without_the_model_are_never_seen(model):
-    whole = TorqueModel(ROBOT, (OnJoints(model, (False, True)),))
+    whole = TorqueModel(ROBOT, (model.only_on((False, True)),))
     unseen = base_parameters(whole).unseen
     assert {f"{term.symbol}1" for term in model.terms} <= set(unseen)
     assert not {f"{term.symbol}2" for term in model.terms} & set(unseen)
@@ -164,8 +162,8 @@ def test_shapes_that_make_no_sense_are_refused():
     with pytest.raises(ParameterError, match="presliding: 3 values for 2 joints"):
         Presliding(((1e-3, 1e-3, 1e-3),)).columns(sweep())
     with pytest.raises(ParameterError, match="sigmoid: 1 joints named for a motion of 2"):
-        OnJoints(Sigmoid(), (True,)).columns(sweep())
-    with pytest.raises(ParameterError, match="'load' needs the robot"):
+        Sigmoid(joints=(True,)).columns(sweep())
+    with pytest.raises(ParameterError, match="'load' needs the torque of the links"):
         LoadCoulomb().columns(sweep())
 
 

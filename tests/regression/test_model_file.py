@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dynid import TorqueModel, base_parameters, load_robot, random_motion
-from dynid.dynamics import LoadCoulomb, OnJoints, Viscous
+from dynid.dynamics import LoadCoulomb, Viscous
 from dynid.errors import ExportError, ModelFileError
 from dynid.recording import Conditioning
 from dynid.regression import OLS, Compressed, Feasible, IdentifiedModel, SampleRows, compress, load_model, save_model
@@ -130,7 +130,7 @@ def test_a_quarter_pitch_survives_the_export(tmp_path, rng):
 
 def test_load_dependent_friction_keeps_the_reference_of_its_load(tmp_path, rng):
     robot = load_robot("planar2r")
-    friction = OnJoints(LoadCoulomb().referred(2.0 * robot.nominal), (True, False))
+    friction = LoadCoulomb().referred(2.0 * robot.nominal).only_on((True, False))
     model = TorqueModel(robot, (friction,))
     base = base_parameters(model)
     theta = model.nominal()

@@ -14,12 +14,12 @@ from dynid.regression.friction.refine import (
     Rigid,
     _costs,
     _line_search,
-    assembled,
     picked_columns,
+    picked_models,
     refined,
     shaped,
 )
-from dynid.regression.friction.rows import N_STRETCHES, FrictionRows
+from dynid.regression.friction.rows import N_FOLDS, FrictionRows
 from dynid.regression.friction.search import (
     FREE,
     HELD,
@@ -111,15 +111,15 @@ def test_a_stretch_is_predicted_from_the_others(rows):
     tried = np.hstack([viscous[0], coulomb[0]])
     normal = leave_out(rows, 0, tried, np.array([HELD, HELD]), shared, WEIGHTS[0])
     found = normal.left_out((0, 1))
-    assert found.shape == (N_STRETCHES,)
-    for stretch in range(N_STRETCHES):
-        kept = [rows.stretch[j] != stretch for j in range(2)]
+    assert found.shape == (N_FOLDS,)
+    for fold in range(N_FOLDS):
+        kept = [rows.fold[j] != fold for j in range(2)]
         A, b = everything(rows, [tried, viscous[1]], kept)
         beta = least(A, b)
         own = np.hstack([rows.Y[0], tried])[~kept[0]]
         miss = rows.tau[0][~kept[0]] - own @ beta[: own.shape[1]]
         power = rows.power[0] * len(rows.tau[0])
-        assert found[stretch] == pytest.approx(miss @ miss / power, rel=1e-5)
+        assert found[fold] == pytest.approx(miss @ miss / power, rel=1e-5)
 
 
 def test_scales_are_those_of_the_motion(rows):
@@ -163,11 +163,11 @@ def test_picked_models_are_kept_by_drive(rows):
     assert [F.shape[1] for F in columns] == [2, 1]
     whole = shaped(tanh, 1, (first, second), rows)
     np.testing.assert_allclose(columns[0][:, 1], rows.columns(whole)[0][:, 0])
-    viscous, on = assembled(rows, models, (first, second))
+    viscous, on = picked_models(rows, models, (first, second))
     assert isinstance(viscous, Viscous)
     np.testing.assert_allclose(rows.columns(on)[0], rows.columns(whole)[0])
     assert not np.any(rows.columns(on)[1])
-    assert assembled(rows, models, (second, second)) == (models[0],)
+    assert picked_models(rows, models, (second, second)) == (models[0],)
 
 
 @pytest.mark.parametrize("steps", [-1.5, 0.0, 1.5])
@@ -206,9 +206,9 @@ def test_stretches_and_blocks_divide_the_time_evenly(rows):
     plan = rows.samples[0].plan
     motion = rows.samples[0].segments[0].motion
     for j in range(2):
-        share = np.bincount(rows.stretch[j]) / len(rows.stretch[j])
-        np.testing.assert_allclose(share, 1.0 / N_STRETCHES, atol=0.02)
-        assert np.all(np.diff(rows.stretch[j]) >= 0)
+        share = np.bincount(rows.fold[j]) / len(rows.fold[j])
+        np.testing.assert_allclose(share, 1.0 / N_FOLDS, atol=0.02)
+        assert np.all(np.diff(rows.fold[j]) >= 0)
         # Ten periods of the low-pass in a block, but a dozen blocks at least.
         wanted = int(np.clip((motion.t[-1] - motion.t[0]) * plan.low_pass.cutoff_hz / 10.0, 12, 200))
         assert abs(rows.block[j].max() + 1 - wanted) <= 1

@@ -8,7 +8,6 @@ import pytest
 from dynid.chain import InertialParameters, load_robot
 from dynid.dynamics import (
     Motion,
-    OnJoints,
     Presliding,
     RotorInertia,
     TorqueModel,
@@ -305,7 +304,7 @@ def with_presliding():
     """An arm whose friction remembers its path, at two lengths and on one joint only."""
     model = TorqueModel(
         load_robot("planar2r"),
-        (OnJoints(Presliding(((0.01,), (0.3,))), (True, False)), *friction_models("viscous+tanh")),
+        (Presliding(((0.01,), (0.3,)), joints=(True, False)), *friction_models("viscous+tanh")),
     )
     theta = model.nominal()
     theta[model.n_inertial :] = 0.3

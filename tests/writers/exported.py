@@ -9,7 +9,7 @@ import numpy as np
 from dynid import Robot, TorqueModel, base_parameters, friction_models
 from dynid.arrays import Array
 from dynid.chain import Joint, Link
-from dynid.dynamics import LoadCoulomb, OnJoints, RotorInertia
+from dynid.dynamics import LoadCoulomb, RotorInertia
 from dynid.regression import IdentifiedModel
 from tests.robots import random_link, random_placement
 
@@ -76,4 +76,4 @@ def loaded(robot: Robot, rng: np.random.Generator) -> TorqueModel:
     """Load-dependent friction on every joint but the first, with a reference of its own."""
     load = LoadCoulomb(reference=robot.nominal * 1.1)
     flags = (False, *(True,) * (robot.n_dof - 1))
-    return TorqueModel(robot, (*friction_models("viscous"), OnJoints(load, flags), RotorInertia()))
+    return TorqueModel(robot, (*friction_models("viscous"), load.only_on(flags), RotorInertia()))

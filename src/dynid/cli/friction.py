@@ -16,7 +16,7 @@ from dynid.cli.options import FrictionName, JsonFlag, free_place
 from dynid.cli.pipeline import LogOptions, error_json, provenance
 from dynid.cli.progress import progress
 from dynid.disk import at_once, claimed, write_whole
-from dynid.dynamics import BaseParameters, RotorInertia, TorqueModel, base_parameters
+from dynid.dynamics import BaseParameters, TorqueModel, base_parameters
 from dynid.errors import ModelFileError, RecordingError
 from dynid.recording import Samples
 from dynid.regression import FrictionFit, IdentifiedModel, fit_friction, friction_curve, load_model, save_model
@@ -89,13 +89,13 @@ def friction(
 
 def has_friction(model: TorqueModel) -> bool:
     """Whether a model has joint terms beside rotor inertia."""
-    return any(not isinstance(joint_model, RotorInertia) for joint_model in model.joint_models)
+    return any(joint_model.is_friction for joint_model in model.joint_models)
 
 
 def known_links(known: IdentifiedModel) -> tuple[TorqueModel, Float[Array, " n_params"]]:
     """Links and rotors of a model without its friction, and their parameters (SI)."""
     whole = known.model
-    rigid = TorqueModel(whole.robot, tuple(m for m in whole.joint_models if isinstance(m, RotorInertia)))
+    rigid = TorqueModel(whole.robot, tuple(m for m in whole.joint_models if not m.is_friction))
     values = dict(zip(whole.symbols, known.parameters, strict=True))
     return rigid, np.array([values[symbol] for symbol in rigid.symbols])
 

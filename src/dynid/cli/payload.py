@@ -14,7 +14,6 @@ from dynid.cli.options import FrictionName, JsonFlag
 from dynid.cli.pipeline import LogOptions, error_json
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
-from dynid.dynamics import RotorInertia
 from dynid.errors import RecordingError
 from dynid.recording import Conditioning, Samples, read_recording
 from dynid.regression import (
@@ -122,7 +121,7 @@ def _gains(
     if options.gains is not None:
         raise RecordingError("--known-mass finds the drive gains; leave --gains out")
     robot = known.model.robot
-    drives = tuple(m for m in known.model.joint_models if isinstance(m, RotorInertia))
+    drives = tuple(m for m in known.model.joint_models if not m.is_friction)
     with progress("reading") as step:
         logs = [read_recording(path, robot.joint_names, columns=options.map()) for path in (log, unloaded)]
         logs = [recording.part(options.from_, options.until) for recording in logs]

@@ -1,12 +1,18 @@
 """The torque a robot needs, linear in its parameters, and what that torque can reveal."""
 
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
-from dynid.dynamics.drives import Drives, RotorInertia
-from dynid.dynamics.friction.curves import Sigmoid, Stribeck, Tanh
+from dynid.dynamics.drives import Drives, RotorInertia, joint_models
+from dynid.dynamics.friction.asymmetric import Asymmetric
+from dynid.dynamics.friction.coulomb import Coulomb
 from dynid.dynamics.friction.load import LoadCoulomb
+from dynid.dynamics.friction.offset import Offset
 from dynid.dynamics.friction.presliding import Presliding
-from dynid.dynamics.friction.table import FRICTION, Asymmetric, Coulomb, Offset, Viscous, friction_models
-from dynid.dynamics.joint_model import JointModel, OnJoints, Shape, ShapedModel, Term
+from dynid.dynamics.friction.sigmoid import Sigmoid
+from dynid.dynamics.friction.stribeck import Stribeck
+from dynid.dynamics.friction.table import FRICTION, friction_models
+from dynid.dynamics.friction.tanh import Tanh
+from dynid.dynamics.friction.viscous import Viscous
+from dynid.dynamics.joint_model import JointModel, ShapeParameter, Term
 from dynid.dynamics.lagrangian import LagrangianModel
 from dynid.dynamics.model import Column, TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
@@ -14,10 +20,12 @@ from dynid.dynamics.motion import Motion, random_motion
 MODULES = (
     "threads",
     "motion",
+    "formula",
     "kernels",
     "joint_model",
     "friction",
     "drives",
+    "joint_group",
     "model",
     "joint_columns",
     "base_parameters",
@@ -37,11 +45,9 @@ __all__ = [
     "LoadCoulomb",
     "Motion",
     "Offset",
-    "OnJoints",
     "Presliding",
     "RotorInertia",
-    "Shape",
-    "ShapedModel",
+    "ShapeParameter",
     "Sigmoid",
     "Stribeck",
     "Tanh",
@@ -50,5 +56,6 @@ __all__ = [
     "Viscous",
     "base_parameters",
     "friction_models",
+    "joint_models",
     "random_motion",
 ]

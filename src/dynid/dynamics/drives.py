@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import Robot
-from dynid.dynamics.joint_model import Term
-from dynid.dynamics.motion import Motion
+from dynid.dynamics.formula import DDQ
+from dynid.dynamics.friction.table import FRICTION
+from dynid.dynamics.joint_model import JointModel, Term
 from dynid.errors import ParameterError
 
-__all__ = ["Drives", "RotorInertia"]
+__all__ = ["Drives", "RotorInertia", "joint_models"]
 
 
 @dataclass(frozen=True)
-class RotorInertia:
+class RotorInertia(JointModel):
     r"""Inertia of rotor and gear seen at the joint, :math:`I_a \ddot q` (the gyroscopic part is neglected)."""
 
-    name: ClassVar[str] = "rotor"
-    terms: ClassVar[tuple[Term, ...]] = (Term("Ia", "Ia", ("kg·m²", "kg"), nonnegative=True),)
+    name = "rotor"
+    description = "rotor inertia"
+    is_friction = False
+    terms = (Term("Ia", "Ia", ("kg·m²", "kg"), DDQ, share=0.0, simulator="armature"),)
 
-    def columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
-        """Acceleration, rad/s² or m/s²."""
-        return motion.ddq[:, :, None]
+
+def joint_models() -> dict[str, JointModel]:
+    """Every joint model by name: friction, then what drives add."""
+    return {**FRICTION, RotorInertia.name: RotorInertia()}
 
 
 @dataclass(frozen=True, eq=False)

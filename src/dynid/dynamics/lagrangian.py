@@ -43,8 +43,8 @@ class LagrangianModel:
 
     @cached_property
     def _rotor(self) -> Float[Array, " n_dof"]:
-        symbols = [f"Ia{j + 1}" for j in range(self.model.n_dof)]
-        return np.array([self._theta[self.model.index(s)] if s in self.model.symbols else 0.0 for s in symbols])
+        own = self._theta[self.model.n_inertial :].reshape(self.model.n_dof, len(self.model.terms))
+        return own[:, list(self.model.inertia_terms)].sum(axis=1)
 
     def inertia_matrix(self, q: Float[Array, "n_samples n_dof"]) -> Float[Array, "n_samples n_dof n_dof"]:
         """M(q) in kg·m² (revolute), kg·m or kg, rotors included; symmetric."""
@@ -89,7 +89,7 @@ class LagrangianModel:
         """M ddq + c + g and the joint terms, in N·m or N."""
         M = self.inertia_matrix(motion.q)
         own = self._theta[self.model.n_inertial :].reshape(self.model.n_dof, len(self.model.terms)).copy()
-        own[:, [k for k, term in enumerate(self.model.terms) if term.symbol == "Ia"]] = 0.0  # already in M
+        own[:, list(self.model.inertia_terms)] = 0.0  # already in M
         joint_terms = np.einsum("njt,jt->nj", self.model.joint_columns(motion), own)
         return (
             np.einsum("njk,nk->nj", M, motion.ddq)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,15 +11,13 @@ import numpy as np
 from dynid.arrays import Array, ArrayLike, Float, Int
 from dynid.chain.inertia import INERTIAL_NAMES, INERTIAL_UNITS
 from dynid.chain.robot import Robot
-from dynid.dynamics.friction.load import LoadCoulomb
-from dynid.dynamics.friction.presliding import Presliding
-from dynid.dynamics.joint_model import JointModel, OnJoints, Term
+from dynid.dynamics.joint_group import JointGroup, batch_newton_euler, checked_models, checked_robot
+from dynid.dynamics.joint_model import JointModel, Term
 from dynid.dynamics.kernels.batch import (
     ChainArrays,
     chain_arrays,
     fill_regressor,
     in_chunks,
-    newton_euler,
     on_free_base,
 )
 from dynid.dynamics.motion import Motion
@@ -46,20 +45,24 @@ class Column:
         return f"{self.owner} {self.name}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class TorqueModel:
     r"""The torque a motion needs, linear in the parameters: :math:`\tau = Y(q, \dot q, \ddot q)\,\theta`.
 
-    θ holds ten numbers a link (`INERTIAL_NAMES`, link after link), then for every joint the terms of `joint_models`.
+    θ holds ten numbers a link (`INERTIAL_NAMES`, link after link), then for every joint the terms of `joint_models`,
+    which may be given as a friction text such as ``viscous+coulomb``.
     """
 
     robot: Robot
-    joint_models: tuple[JointModel, ...] = field(default=())
+    joint_models: tuple[JointModel, ...]
     """Friction and drive models whose columns act on their own joint (on their own motor where joints are coupled)."""
 
-    def __post_init__(self) -> None:
-        bound = tuple(_bound(model, self.robot) for model in self.joint_models)
-        object.__setattr__(self, "joint_models", bound)
+    def __init__(self, robot: Robot, joint_models: str | Sequence[JointModel] = ()) -> None:
+        object.__setattr__(self, "robot", checked_robot(robot))
+        object.__setattr__(self, "joint_models", checked_models(joint_models))
+
+    def __repr__(self) -> str:
+        return f"TorqueModel({self.robot.name}, {self._own}, {self.n_params} parameters)"
 
     @cached_property
     def chain(self) -> ChainArrays:
@@ -82,9 +85,13 @@ class TorqueModel:
         return self.n_inertial + self.n_dof * len(self.terms)
 
     @cached_property
+    def _own(self) -> JointGroup:
+        return JointGroup(self.robot, self.joint_models)
+
+    @property
     def terms(self) -> tuple[Term, ...]:
         """Terms that every joint has beyond the inertia of its links (units ride on each)."""
-        return tuple(term for model in self.joint_models for term in model.terms)
+        return self._own.terms
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -131,22 +138,21 @@ class TorqueModel:
 
     @property
     def has_memory(self) -> bool:
-        """Whether columns of a sample depend on the samples before it (presliding)."""
-        return bool(self.remembering)
+        """Whether columns of a sample depend on the samples before it."""
+        return any(model.has_memory for model in self.joint_models)
 
-    @property
-    def remembering(self) -> tuple[int, ...]:
-        """Which of `terms` depend on the samples before: presliding, which is a state along the path."""
-        flags = [_has_memory(model) for model in self.joint_models for _ in model.terms]
-        return tuple(k for k, flag in enumerate(flags) if flag)
+    @cached_property
+    def inertia_terms(self) -> tuple[int, ...]:
+        """Which of `terms` are inertias: part of the mass matrix, not of friction."""
+        return tuple(k for k, term in enumerate(self.terms) if term.is_inertia)
 
     def nominal(self) -> Float[Array, " n_params"]:
         """θ of the robot file (SI): its nominal inertias and rotors, friction zero; coupled motors without rotors."""
         theta = np.zeros(self.n_params)
         theta[: self.n_inertial] = self.robot.nominal.ravel()
         own = theta[self.n_inertial :].reshape(self.n_dof, len(self.terms))
-        for k, term in enumerate(self.terms):
-            if term.symbol == "Ia" and self.robot.transmission is None:
+        if self.robot.transmission is None:
+            for k in self.inertia_terms:
                 own[:, k] = [joint.rotor_inertia for joint in self.robot.joints]
         return theta
 
@@ -162,7 +168,7 @@ class TorqueModel:
         Args:
             motion: what the joints do.
             out: an array to fill instead of a new one; its entries that are structurally zero must be zero already.
-            extra: precomputed `joint_columns`, if `motion` is a slice of a longer one (presliding has memory).
+            extra: `joint_columns` of this motion, precomputed if it is a slice of a longer one (friction may remember).
         """
         self._check_motion(motion)
         shape = (motion.n_samples, self.n_dof, self.n_params)
@@ -183,19 +189,21 @@ class TorqueModel:
         in_chunks(fill, motion.n_samples)
         return out
 
-    def joint_columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
+    def joint_columns(
+        self, motion: Motion, *, states: Float[Array, "n_samples n_dof n_states"] | None = None
+    ) -> Float[Array, "n_samples n_dof n_terms"]:
         """Columns of `joint_models` alone: torque (N·m or N) of each joint per unit of each of its terms.
 
-        Where joints are coupled: torque of each motor, from the motion of the motors.
+        Where joints are coupled: torque of each motor, from the motion of the motors. `states` are `joint_states` of
+        these samples, precomputed if the motion goes on from an earlier one.
         """
-        if not self.joint_models:
-            return np.zeros((motion.n_samples, self.n_dof, 0))
-        C = self.robot.transmission
-        moved = motion if C is None else Motion(motion.t, motion.q @ C.T, motion.dq @ C.T, motion.ddq @ C.T)
-        # The load of a gear comes from the torque of the links, so it starts from the motion of the joints.
-        return np.concatenate(
-            [model.columns(motion if _is_load(model) else moved) for model in self.joint_models], axis=2
-        )
+        return self._own.columns(motion, states)
+
+    def joint_states(
+        self, motion: Motion, start: Float[Array, "n_dof n_states"] | None = None
+    ) -> Float[Array, "n_samples n_dof n_states"]:
+        """What `joint_models` with memory remember at every sample; `start` is that of the first, 0 where None."""
+        return self._own.states(motion, start)
 
     def joint_torque(self, motion: Motion, theta: ArrayLike) -> Float[Array, "n_samples n_dof"]:
         """What `joint_models` alone add to the torque of each joint, N·m or N."""
@@ -219,7 +227,7 @@ class TorqueModel:
         """Force (N) and moment (N·m) that each joint passes from its parent to its link, by Newton–Euler.
 
         In axes of the moved joint frame and about its origin, on the joint axis. Five of the six components never
-        show in the joint torque, and only a physically possible parameter set gets them right.
+        show in the joint torque, and only a physically consistent parameter set gets them right.
         """
         wrench = self._newton_euler(self.chain, motion, self._check_theta(theta))[1]
         moved = np.empty_like(wrench)
@@ -266,7 +274,7 @@ class TorqueModel:
         n = self.n_dof
         rigid = TorqueModel(self.robot)
         rows = np.zeros((len(q), n * (n + 1) // 2, self.n_params))
-        rotor = [k for k, term in enumerate(self.terms) if term.symbol == "Ia"]
+        rotor = self.inertia_terms
         for column in range(n):
             ddq = np.zeros_like(q)
             ddq[:, column] = 1.0
@@ -300,12 +308,7 @@ class TorqueModel:
         if motion.n_dof != n_rows:
             self._check_motion(motion)
         links = np.array(theta.ravel()[: 10 * n_rows].reshape(n_rows, 10))
-        tau, wrench = np.empty((motion.n_samples, n_rows)), np.empty((motion.n_samples, n_rows, 6))
-        in_chunks(
-            lambda start, stop: newton_euler(chain, motion.q, motion.dq, motion.ddq, links, start, stop, tau, wrench),
-            motion.n_samples,
-        )
-        return tau, wrench
+        return batch_newton_euler(chain, motion, links)
 
     def _free_base(self, motion: Motion) -> tuple[ChainArrays, Motion]:
         def pad(values: Float[Array, "n_samples n_dof"]) -> Float[Array, "n_samples n_free"]:
@@ -329,20 +332,3 @@ class TorqueModel:
             bad = [str(self.columns[k]) for k in np.flatnonzero(~np.isfinite(values))[:3]]
             raise ParameterError(f"parameter not finite: {', '.join(bad)}")
         return values
-
-
-def _bound(model: JointModel, robot: Robot) -> JointModel:
-    """A model with the robot filled in, where it needs one."""
-    if isinstance(model, LoadCoulomb):
-        return model.bound(robot)
-    if isinstance(model, OnJoints) and isinstance(model.model, LoadCoulomb):
-        return OnJoints(model.model.bound(robot), model.joints)
-    return model
-
-
-def _is_load(model: JointModel) -> bool:
-    return isinstance(model.model if isinstance(model, OnJoints) else model, LoadCoulomb)
-
-
-def _has_memory(model: JointModel) -> bool:
-    return isinstance(model.model if isinstance(model, OnJoints) else model, Presliding)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from dynid.arrays import Array, Float, Int
-from dynid.dynamics import Coulomb, Term
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.kernels.adjoint import pull_back
 from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays, fill_regressor
@@ -26,18 +25,6 @@ __all__ = ["Objective", "Smoothing", "largest_scale"]
 
 _STEP = 1e-6
 """Of central differences, SI: friction columns and path limits have no adjoint."""
-
-
-@dataclass(frozen=True)
-class _SoftCoulomb:
-    """Dry friction whose sign is smoothed over `width` (rad/s or m/s): the true one hides where velocity turns."""
-
-    width: tuple[float, ...]
-    name: ClassVar[str] = "coulomb"
-    terms: ClassVar[tuple[Term, ...]] = Coulomb.terms
-
-    def columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
-        return np.tanh(motion.dq / np.array(self.width))[:, :, None]
 
 
 class Smoothing(NamedTuple):
@@ -100,8 +87,8 @@ class Objective:
 
     def smoothing(self, sharpness: float, softness: float) -> Smoothing:
         """Rounded-off corners; `softness` is the fraction of the largest speed over which dry friction turns."""
-        soft = _SoftCoulomb(tuple(softness * self.speed))
-        models = tuple(soft if isinstance(model, Coulomb) else model for model in self.model.joint_models)
+        width = tuple((softness * self.speed).tolist())
+        models = tuple(model.softened(width) for model in self.model.joint_models)
         temperature = 0.4 * softness
         if self.path_limits:
             # The sum of all exponentials must leave room at rest in the safe pose.

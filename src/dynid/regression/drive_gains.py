@@ -18,7 +18,7 @@ from dynid.prose import spread_percent, text_table
 from dynid.recording.conditioning import Conditioning, Samples
 from dynid.recording.recording import Recording
 from dynid.regression.friction.choice import START, choose_friction, needs_search
-from dynid.regression.friction.rows import friction_rows, with_reference
+from dynid.regression.friction.rows import friction_rows
 from dynid.regression.payload import N_LOAD, loaded_regression
 from dynid.regression.problem import Factor, Regression
 from dynid.regression.status import Status
@@ -121,7 +121,7 @@ def identify_gains(
         fit = _GaussNewton(regression, base.n_base, mass).run(gains)
         gains, carried = fit.gains, fit.z[base.n_base :]
         links = base.lift(fit.z[: base.n_base])[: model.n_inertial].reshape(-1, 10)
-        models = tuple(with_reference(joint_model, links) for joint_model in models)
+        models = tuple(joint_model.referred(links) for joint_model in models)
     wrong = [name for name, gain in zip(robot.joint_names, gains, strict=True) if not np.isfinite(gain) or gain <= 0.0]
     if wrong:
         raise RegressionError(

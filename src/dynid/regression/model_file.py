@@ -14,10 +14,8 @@ from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import Joint, Limits, Link, Robot
 from dynid.disk import read_json, write_whole
 from dynid.dynamics.base_parameters import base_parameters
-from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.friction.load import LoadCoulomb
-from dynid.dynamics.friction.table import FRICTION
-from dynid.dynamics.joint_model import JointModel, OnJoints, ShapedModel
+from dynid.dynamics.drives import joint_models
+from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import random_motion
 from dynid.errors import ModelFileError
@@ -161,37 +159,22 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
 
 
 def joint_model_out(model: JointModel) -> str | dict[str, object]:
-    """A joint model as JSON: its name, or an object with its shape numbers, joints and load reference (SI)."""
-    joints = list(model.joints) if isinstance(model, OnJoints) else None
-    inner = model.model if isinstance(model, OnJoints) else model
-    content: dict[str, object] = {"name": inner.name}
-    if joints is not None:
-        content["joints"] = joints
-    if isinstance(inner, ShapedModel):
-        content["shape"] = [list(row) for row in inner.shape]
-    if isinstance(inner, LoadCoulomb) and inner.reference is not None:
-        content["reference"] = inner.reference.tolist()
-    return inner.name if len(content) == 1 else content
+    """A joint model as JSON (SI): what it stores, or its name where that is all."""
+    content = model.stored()
+    return model.name if len(content) == 1 else content
 
 
 def joint_model_in(content: object) -> JointModel:
     """A joint model from its JSON (SI).
 
     Raises:
-        ValueError: for a name that does not exist.
+        ValueError: for a name that does not exist, or content that the model cannot read.
     """
     entry = {"name": content} if isinstance(content, str) else _mapping(content)
-    known: dict[str, JointModel] = {**FRICTION, RotorInertia.name: RotorInertia()}
-    name = _text(entry["name"])
+    known, name = joint_models(), _text(entry["name"])
     if name not in known:
         raise ValueError(f"unknown joint model {name!r}")
-    model = known[name]
-    if "shape" in entry and isinstance(model, ShapedModel):
-        model = model.reshaped(tuple(tuple(_scalar(x) for x in _row(row)) for row in _row(entry["shape"])))
-    if "reference" in entry and isinstance(model, LoadCoulomb):
-        reference = _row(entry["reference"])
-        model = model.referred(_numbers(reference, (len(reference), 10), "reference"))
-    return OnJoints(model, tuple(bool(flag) for flag in _row(entry["joints"]))) if "joints" in entry else model
+    return known[name].restored(entry)
 
 
 def _robot_out(robot: Robot) -> dict[str, object]:

@@ -11,8 +11,6 @@ from dynid.arrays import Array, Float, Matrix3, Transform, Vector3, freeze_array
 from dynid.chain.inertia import INERTIAL_NAMES, INERTIAL_UNITS, InertialParameters
 from dynid.chain.robot import BASE, Joint, Link, Robot
 from dynid.dynamics.base_parameters import BaseParameters
-from dynid.dynamics.friction.load import LoadCoulomb
-from dynid.dynamics.joint_model import OnJoints
 from dynid.dynamics.model import Column, TorqueModel
 from dynid.errors import ParameterError, RegressionError
 from dynid.prose import spread_percent, text_table
@@ -20,7 +18,6 @@ from dynid.recording.conditioning import Samples, Segment
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.estimate import FitError
 from dynid.regression.feasible.programme import solve
-from dynid.regression.friction.rows import with_reference
 from dynid.regression.least_squares import joint_weights
 from dynid.regression.problem import RANK_TOLERANCE, Factor, Regression
 from dynid.regression.rows import JointRows, block_length, rows_of_segment, visible_columns
@@ -199,13 +196,12 @@ def _feeling(model: TorqueModel, carried: Float[Array, " 10"]) -> TorqueModel:
     """The model whose gears feel the load as well, where their friction depends on it."""
     models = []
     for joint_model in model.joint_models:
-        inner = joint_model.model if isinstance(joint_model, OnJoints) else joint_model
-        if isinstance(inner, LoadCoulomb) and (inner.reference is not None or model.robot.has_nominal):
-            links = np.array(model.robot.nominal if inner.reference is None else inner.reference)
-            links[-1] += carried
-            models.append(with_reference(joint_model, links))
-        else:
-            models.append(joint_model)
+        links = joint_model.load_links(model.robot)
+        if links is not None:
+            loaded = np.array(links)
+            loaded[-1] += carried
+            joint_model = joint_model.referred(loaded)
+        models.append(joint_model)
     return replace(model, joint_models=tuple(models))
 
 
@@ -273,7 +269,7 @@ def identify_payload(
     to_link = load_transform(frame)
     carried: Float[Array, " 10"] | None = None
     free = np.zeros(N_LOAD)
-    depends = any(joint_model.name == LOAD for joint_model in model.joint_models)
+    depends = any(joint_model.needs_load for joint_model in model.joint_models)
     for _ in range(PASSES if depends else 1):
         regression = loaded_regression(model, base, loaded, unloaded, carried=carried, T_link_flange=frame)
         weights = joint_weights(regression)[0]

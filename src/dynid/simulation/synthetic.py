@@ -19,21 +19,6 @@ from dynid.simulation.sensors import EXACT, SensorModel
 
 __all__ = ["Synthetic", "plausible_parameters", "synthesise", "with_values"]
 
-PLAUSIBLE = {
-    "Fv": 0.05,
-    "Fc": 0.1,
-    "Fo": 0.02,
-    "Ia": 0.0,
-    "Fv+": 0.06,
-    "Fv-": 0.05,
-    "Fc+": 0.12,
-    "Fc-": 0.1,
-    "Fl": 0.03,
-}
-"""Friction of `plausible_parameters` by term: its RMS torque where it acts, over the rigid-body torque of the joint."""
-HEIGHTS = {"Ft": 0.1, "phi1": 0.1, "Fs": 0.04, "Fd": 0.1}
-"""The same of curves whose parameter is their height: that height over the rigid-body torque."""
-
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
@@ -66,41 +51,28 @@ class Synthetic:
 def plausible_parameters(model: TorqueModel, *, values: Mapping[str, float] | None = None) -> Float[Array, " n_params"]:
     """Nominal inertias, and friction in proportion to the torques that the robot needs (SI).
 
-    Viscous friction makes 5 %, dry friction 10 %, what depends on the load 3 % and the offset 2 % (of alternating sign)
-    of the RMS torque of random motion; rotor inertia is zero. The same for every recording of a robot.
+    Every term makes its own `share` of the RMS torque of random motion where it acts (viscous friction 5 %, dry
+    friction 10 %, rotor inertia none), of alternating sign where it may be negative. The same for every recording of a
+    robot.
 
     Args:
         model: the arm with its friction.
         values: entries to be others, as in `with_values`.
-
-    Raises:
-        ParameterError: for terms that have neither a rule nor a value.
     """
-    given = values or {}
-    heights = [HEIGHTS.get(term.name[: -1 if term.name[:-1] == "Fd" else None]) for term in model.terms]
-    unknown = [
-        term.name
-        for term, height in zip(model.terms, heights, strict=True)
-        if height is None
-        and term.name not in PLAUSIBLE
-        and term.symbol not in given
-        and not all(f"{term.symbol}{number}" in given for number in range(1, model.n_dof + 1))
-    ]
-    if unknown:
-        raise ParameterError(f"no plausible values for {', '.join(unknown)}; give them for every joint")
     theta = model.nominal()
     motion = random_motion(model.robot, 400, np.random.default_rng(0))
     rigid = np.sqrt(np.mean(TorqueModel(model.robot).torque(motion, theta[: model.n_inertial]) ** 2, axis=0))
     columns = model.joint_columns(motion)
-    acting = np.maximum(np.count_nonzero(columns, axis=0), 1)
-    effect = np.sqrt(np.sum(columns**2, axis=0) / acting)
+    acting = np.count_nonzero(columns, axis=0)
+    effect = np.sqrt(np.sum(columns**2, axis=0) / np.maximum(acting, 1))
     sign = np.where(np.arange(model.n_dof) % 2 == 0, 1.0, -1.0)
-    for k, (term, height) in enumerate(zip(model.terms, heights, strict=True)):
-        size = PLAUSIBLE.get(term.name, 0.0) * rigid / np.maximum(effect[:, k], 1e-12)
-        if height is not None:
-            size = height * rigid
-        theta[model.n_inertial + k :: len(model.terms)] = size if term.nonnegative else size * sign
-    return with_values(model, theta, given)
+    for k, term in enumerate(model.terms):
+        # Where the parameter is itself a torque it is the height of its curve, whatever part of that is reached.
+        size = term.share * rigid / (1.0 if term.is_height else np.maximum(effect[:, k], 1e-12))
+        theta[model.n_inertial + k :: len(model.terms)] = np.where(acting[:, k], size, 0.0) * (
+            1.0 if term.nonnegative else sign
+        )
+    return with_values(model, theta, values or {})
 
 
 def with_values(

@@ -22,9 +22,9 @@ from numba import njit
 from dynid.arrays import Array, Bool, Float, Transform, freeze_arrays
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
-from dynid.tracking.rows import OTHER_TERM, _move, pass_on, place, row_arrays, work_for
+from dynid.tracking.rows import _move, needs_columns, pass_on, place, row_arrays, work_for
 from dynid.tracking.samples import Sample
-from dynid.tracking.terms import JointTerms, joint_terms
+from dynid.tracking.terms import JointTerms, add_joint_terms
 
 SETTLED = 3.0
 """Time constants after which the observer has forgotten how it started."""
@@ -126,7 +126,7 @@ def drive_and_momentum(a, q, dq, theta, rotor, w, out):
     for j in range(q.shape[0]):
         w.z[j] = 0.0
     # A rotor's term multiplies the acceleration; its momentum is counted instead.
-    joint_terms(a, dq, dq, theta, w.terms, w.Y, w.z)
+    add_joint_terms(a, dq, dq, theta, w)
     for j in range(q.shape[0]):
         friction = w.z[j]
         for k in range(n_terms):
@@ -255,7 +255,7 @@ class MomentumObserver:
         )
         self._work = work_for(self._rows, len(theta))
         self._terms = JointTerms(model)
-        self._rotor = np.array([float(term.symbol == "Ia") for term in model.terms])
+        self._rotor = np.array([float(term.is_inertia) for term in model.terms])
         self._state = ObserverState(
             np.zeros((3, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(3)
         )
@@ -333,10 +333,10 @@ class MomentumObserver:
         """External torque (N·m or N) and collision flag at every sample (s, rad) of a block, in compiled code.
 
         Raises:
-            TrackingError: friction that the compiled core does not know.
+            TrackingError: friction that remembers the path or depends on the load.
         """
-        if OTHER_TERM in self._rows.term_code:
-            raise TrackingError("a block is observed with viscous, Coulomb and constant friction only; use step()")
+        if needs_columns(self._rows):
+            raise TrackingError("a block is observed with friction that depends on velocity alone; use step()")
         out, flags = np.zeros(q.shape), np.zeros(len(t), dtype=np.bool_)
         limits = np.array([self.options.level, self.options.floor])
         observe_all(
@@ -366,7 +366,7 @@ class MomentumObserver:
         return ContactReading(float(self._state.numbers[T_LAST]), torque, beyond)
 
     def _fill_terms(self) -> None:
-        if OTHER_TERM in self._rows.term_code:
+        if needs_columns(self._rows):
             terms = self._terms.at(self._q, self._dq, np.zeros(len(self._q)))
             if terms is not None:
                 self._work.terms[:] = terms

@@ -24,10 +24,10 @@ from dynid.errors import MotionError, TrackingError
 from dynid.tracking import core
 from dynid.tracking.rows import (
     MEASUREMENTS,
-    OTHER_TERM,
     Measurement,
     RowArrays,
     n_rows,
+    needs_columns,
     predict_rows,
     row_arrays,
     work_for,
@@ -127,7 +127,7 @@ class ConstrainedFilter:
 
     def joint_terms(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"] | None:
         """Columns of friction models (SI) that the compiled core does not know; None where it knows them all."""
-        return self.model.joint_columns(motion) if OTHER_TERM in self.rows.term_code else None
+        return self.model.joint_columns(motion) if needs_columns(self.rows) else None
 
     def measured(self, sample: Sample, out: Float[Array, " n_rows"]) -> None:
         """Stack what was measured (N·m and N) into `out`; what is missing becomes nan, which the filter skips."""
@@ -207,7 +207,7 @@ class Tracker:
             )
         self._q[:], self._dq[:], self._ddq[:] = sample.q, sample.dq, sample.ddq
         self.options.measured(sample, self._z)
-        if OTHER_TERM in self.constants.rows.term_code:
+        if needs_columns(self.constants.rows):
             terms = self.terms.at(self._q, self._dq, self._ddq)
             if terms is not None:
                 self.memory.work.terms[:] = terms
@@ -259,7 +259,7 @@ class Tracker:
             if unchecked:
                 self._check_units()
         if terms is not None and n_samples:
-            self.terms.resume(motion.q[-1], terms[-1])
+            self.terms.resume(motion)
         values, lower, upper = (mapped(self.options.state, x + shift * std) for shift in (0.0, -2.0, 2.0))
         kept = motion.t[every - 1 :: every][:n_kept]
         names = self.options.state

@@ -14,7 +14,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking.contact import ContactObserver
 from dynid.tracking.filter import ConstrainedFilter
-from dynid.tracking.rows import LOAD_SYMBOLS, OTHER_TERM, Measurement, predict_rows
+from dynid.tracking.rows import LOAD_SYMBOLS, Measurement, needs_columns, predict_rows
 from dynid.tracking.samples import Sample, following
 from dynid.tracking.state_map import Bound, Entry, StateMap
 from dynid.tracking.terms import JointTerms
@@ -237,7 +237,7 @@ class LoadWatcher:
 
     def _terms_of(self, sample: Sample) -> Float[Array, "n_dof n_terms"] | None:
         """Columns (SI) of friction that the compiled core does not know, at a sample that may be held back."""
-        if OTHER_TERM not in self.tracker.constants.rows.term_code or sample.dq is None or sample.ddq is None:
+        if not needs_columns(self.tracker.constants.rows) or sample.dq is None or sample.ddq is None:
             return None
         return self._terms.at(np.array(sample.q), np.array(sample.dq), np.array(sample.ddq))
 

@@ -14,14 +14,22 @@ from numba import njit
 
 from dynid.arrays import Array, Transform
 from dynid.chain.inertia import INERTIAL_NAMES
-from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.friction.table import Coulomb, Offset, Viscous
-from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.kernels.batch import chain_arrays
+from dynid.dynamics.kernels.formulas import GIVEN
 from dynid.dynamics.model import TorqueModel
-from dynid.tracking.terms import joint_terms
+from dynid.tracking.terms import add_joint_terms
 
-__all__ = ["LOAD_SYMBOLS", "MEASUREMENTS", "Measurement", "RowArrays", "Work", "predict_rows", "row_arrays", "work_for"]
+__all__ = [
+    "LOAD_SYMBOLS",
+    "MEASUREMENTS",
+    "Measurement",
+    "RowArrays",
+    "Work",
+    "needs_columns",
+    "predict_rows",
+    "row_arrays",
+    "work_for",
+]
 
 Measurement = Literal["torque", "base-wrench", "tool-wrench"]
 """A kind of measurement: joint torques, wrench under the base, wrench at the tool."""
@@ -31,10 +39,6 @@ MEASUREMENTS: tuple[Measurement, ...] = ("torque", "base-wrench", "tool-wrench")
 LOAD_SYMBOLS = ("mL", "mcLx", "mcLy", "mcLz", *(f"JL{name[1:]}" for name in INERTIAL_NAMES[4:]))
 """Symbols of the ten numbers of the load, about the load frame; they follow those of the model."""
 
-_TERM_CODES: tuple[tuple[type, int], ...] = ((Viscous, 0), (Coulomb, 1), (Offset, 2), (RotorInertia, 3))
-"""Joint models that the compiled core knows: dq, sign dq, 1, ddq."""
-OTHER_TERM = -1
-"""Code of a term whose column is given from outside."""
 _FREE = 6
 
 
@@ -63,7 +67,9 @@ class RowArrays(NamedTuple):
     term_first: int
     """First column of the joint terms, joint after joint."""
     term_code: Array
-    """What each term multiplies; −1: given from outside."""
+    """(n_terms, length) operations of each term's formula; `GIVEN` first where its column comes from outside."""
+    term_numbers: Array
+    """(n_terms, n_dof, length) numbers that go with them."""
     transmission: Array
     """(n_dof, n_dof) motor over joint velocities, where the terms are those of motors; empty without coupling."""
 
@@ -82,6 +88,8 @@ class Work(NamedTuple):
     """(n_rows,) predicted measurement."""
     terms: Array
     """(n_dof, n_terms) columns of the joints' own terms."""
+    stack: Array
+    """Memory of the formulas of those terms."""
 
 
 def row_arrays(
@@ -150,14 +158,30 @@ def row_arrays(
         _on_the_way(parent, active),
         np.arange(n_dof) if n_torque else np.full(n_dof, -1),
         model.n_inertial,
-        np.array([code for joint_model in model.joint_models for code in _codes(joint_model)], dtype=np.int64),
+        *_term_programs(model),
         np.zeros((0, 0)) if model.robot.transmission is None else np.array(model.robot.transmission),
     )
 
 
-def _codes(joint_model: JointModel) -> list[int]:
-    known = [code for kind, code in _TERM_CODES if type(joint_model) is kind]
-    return known or [OTHER_TERM] * len(joint_model.terms)
+def _term_programs(model: TorqueModel) -> tuple[Array, Array]:
+    """Operations and numbers of all joint terms, padded to the longest."""
+    parts = [joint_model.programs(model.n_dof) for joint_model in model.joint_models]
+    length = max((code.shape[1] for code, _ in parts), default=1)
+    codes, numbers = (
+        np.zeros((len(model.terms), length), dtype=np.int64),
+        np.zeros((len(model.terms), model.n_dof, length)),
+    )
+    first = 0
+    for code, values in parts:
+        last = first + len(code)
+        codes[first:last, : code.shape[1]], numbers[first:last, :, : code.shape[1]] = code, values
+        first = last
+    return codes, numbers
+
+
+def needs_columns(arrays: RowArrays) -> bool:
+    """Whether columns of joint terms come from outside: friction that remembers the path or depends on the load."""
+    return GIVEN in arrays.term_code
 
 
 def _on_the_way(parent: Array, active: Array) -> Array:
@@ -185,6 +209,7 @@ def work_for(arrays: RowArrays, n_columns: int) -> Work:
         np.zeros((n_rows(arrays), n_columns)),
         np.zeros(n_rows(arrays)),
         np.zeros((len(arrays.term_row), len(arrays.term_code))),
+        np.zeros(arrays.term_code.shape[1]),
     )
 
 
@@ -318,7 +343,7 @@ def outward(a, q, dq, ddq, w):
 def predict_rows(a, q, dq, ddq, theta, w):
     """Fill w.z with the predicted rows at θ and w.Y with their derivatives by the active columns.
 
-    Terms that the core does not know are taken from w.terms as they stand.
+    Terms that depend on more than the sample are taken from w.terms as they stand.
     """
     outward(a, q, dq, ddq, w)
     parent, row, column, active, needed, S = a.parent, a.row, a.column, a.active, a.needed, a.S
@@ -356,4 +381,4 @@ def predict_rows(a, q, dq, ddq, theta, w):
             z[row[i]] = power
         if parent[i] >= 0:
             pass_on(Es[i], f[i], f[parent[i]])
-    joint_terms(a, dq, ddq, theta, w.terms, Y, z)
+    add_joint_terms(a, dq, ddq, theta, w)

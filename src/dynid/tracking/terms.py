@@ -8,26 +8,22 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.kernels.formulas import GIVEN, formula_value
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 
-__all__ = ["JointTerms", "joint_terms"]
+__all__ = ["JointTerms", "add_joint_terms"]
 
 
 class JointTerms:
-    r"""Columns of the joints' own terms as the motion goes on; presliding starts relaxed.
-
-    From rest a step along the path gives :math:`z' = s\,(1 - e^{-|\Delta q|/\ell})`, so from any state
-    :math:`z_{k+1} = z' + z_k\,(1 - |z'|)`.
-    """
+    """Columns of the joints' own terms as the motion goes on; what remembers the path starts at rest."""
 
     def __init__(self, model: TorqueModel) -> None:
         self._model = model
-        self._remembering = np.array(model.remembering, dtype=np.int64)
         self.q = np.full(model.n_dof, np.nan)
         """Positions of the sample before, rad or m; nan before the first."""
-        self.z = np.zeros((model.n_dof, len(self._remembering)))
-        """Dahl's states then, dimensionless, between −1 and 1."""
+        self.z = np.zeros((model.n_dof, sum(len(joint_model.next_states) for joint_model in model.joint_models)))
+        """What friction remembered then, dimensionless."""
 
     def at(
         self, q: Float[Array, " n_dof"], dq: Float[Array, " n_dof"], ddq: Float[Array, " n_dof"]
@@ -35,36 +31,36 @@ class JointTerms:
         """The columns of the next sample (SI); None, and nothing is remembered, where a value is not finite."""
         if not np.all(np.isfinite([*q, *dq, *ddq])):
             return None
-        if not len(self._remembering):
-            return self._model.joint_columns(Motion(np.zeros(1), q[None], dq[None], ddq[None]))[0]
+        now = Motion(np.zeros(1), q[None], dq[None], ddq[None])
+        if not self.z.shape[1]:
+            return self._model.joint_columns(now)[0]
         before = q if np.isnan(self.q[0]) else self.q
         step = Motion(np.array([0.0, 1.0]), np.stack([before, q]), np.stack([dq, dq]), np.stack([ddq, ddq]))
-        columns = self._model.joint_columns(step)[1]
-        moved = columns[:, self._remembering]
-        self.z[:] = moved + self.z * (1.0 - np.abs(moved))
-        self.q[:] = q
-        columns[:, self._remembering] = self.z
-        return columns
+        states = self._model.joint_states(step, self.z)[1:]
+        self.q[:], self.z[:] = q, states[0]
+        return self._model.joint_columns(now, states=states)[0]
 
-    def resume(self, q: Float[Array, " n_dof"], columns: Float[Array, "n_dof n_terms"]) -> None:
-        """Go on from a sample at q (rad or m) with these columns (SI)."""
-        self.q[:], self.z[:] = q, columns[:, self._remembering]
+    def resume(self, motion: Motion) -> None:
+        """Go on from the end of a motion that started at rest."""
+        self.q[:], self.z[:] = motion.q[-1], self._model.joint_states(motion)[-1]
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def joint_terms(a, dq, ddq, theta, terms, Y, z):
+def add_joint_terms(a, dq, ddq, theta, w):
     """Add friction and rotor inertia to the rows of the joints."""
-    rows, first, codes, n_terms = a.term_row, a.term_first, a.term_code, a.term_code.shape[0]
+    rows, first, codes, numbers, n_terms = a.term_row, a.term_first, a.term_code, a.term_numbers, a.term_code.shape[0]
+    terms, stack, Y, z = w.terms, w.stack, w.Y, w.z
     if a.transmission.shape[0] > 0:
-        _coupled_terms(a, dq, ddq, theta, terms, Y, z)
+        _add_coupled_terms(a, dq, ddq, theta, w)
         return
     for j in range(rows.shape[0]):
         row = rows[j]
         if row < 0:
             continue
         for k in range(n_terms):
-            terms[j, k] = _term(codes[k], dq[j], ddq[j], terms[j, k])
+            if codes[k, 0] != GIVEN:
+                terms[j, k] = formula_value(codes[k], numbers[k, j], dq[j], ddq[j], 0.0, stack, stack)
             column = first + j * n_terms + k
             Y[row, column] = terms[j, k]
             z[row] += theta[column] * terms[j, k]
@@ -72,31 +68,20 @@ def joint_terms(a, dq, ddq, theta, terms, Y, z):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _coupled_terms(a, dq, ddq, theta, terms, Y, z):
+def _add_coupled_terms(a, dq, ddq, theta, w):
     """The same where the terms are those of motors: each acts on every joint that its motor moves."""
-    rows, first, codes, C, n_terms = a.term_row, a.term_first, a.term_code, a.transmission, a.term_code.shape[0]
+    rows, first, codes, numbers, C = a.term_row, a.term_first, a.term_code, a.term_numbers, a.transmission
+    n_terms, terms, stack, Y, z = codes.shape[0], w.terms, w.stack, w.Y, w.z
     for motor in range(C.shape[0]):
         speed, acceleration = 0.0, 0.0
         for j in range(C.shape[1]):
             speed += C[motor, j] * dq[j]
             acceleration += C[motor, j] * ddq[j]
         for k in range(n_terms):
-            terms[motor, k] = _term(codes[k], speed, acceleration, terms[motor, k])
+            if codes[k, 0] != GIVEN:
+                terms[motor, k] = formula_value(codes[k], numbers[k, motor], speed, acceleration, 0.0, stack, stack)
             column = first + motor * n_terms + k
             for j in range(C.shape[1]):
                 if C[motor, j] != 0.0 and rows[j] >= 0:
                     Y[rows[j], column] = C[motor, j] * terms[motor, k]
                     z[rows[j]] += theta[column] * Y[rows[j], column]
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def _term(code, speed, acceleration, given):
-    """What a term multiplies; what was given where the core does not know it."""
-    if code == 0:
-        return speed
-    if code == 1:
-        return np.sign(speed)
-    if code == 2:
-        return 1.0
-    return acceleration if code == 3 else given

@@ -8,25 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Float, freeze_arrays
-from dynid.dynamics.joint_model import JointModel, OnJoints, ShapedModel
+from dynid.dynamics.formula import Formula
+from dynid.dynamics.joint_model import JointModel, Term
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 
-__all__ = ["JointTerm", "PassiveTerms", "joint_terms", "passive_terms"]
-
-_DAMPING, _FRICTION, _ROTOR = "Fv", "Fc", "Ia"
-_WHAT = {
-    "offset": "constant torque",
-    "asymmetric": "friction that differs by direction",
-    "tanh": "smoothed Coulomb friction",
-    "sigmoid": "sigmoidal friction",
-    "stribeck": "Stribeck friction",
-    "load": "load-dependent friction",
-    "presliding": "presliding friction",
-    "rotor": "rotor inertia",
-    "viscous": "viscous friction",
-    "coulomb": "Coulomb friction",
-}
+__all__ = ["JointTerm", "PassiveTerms", "passive_terms", "terms_by_joint"]
 
 
 @dataclass(frozen=True)
@@ -36,34 +23,40 @@ class JointTerm:
     joint: int
     """Index of the joint or motor."""
     model: JointModel
-    """Whose term it is, not wrapped in `OnJoints`."""
-    order: int
-    """Which of the model's terms."""
-    name: str
+    """Whose term it is."""
+    term: Term
     unit: str
     value: float
     """SI"""
     column: int
     """Its place in θ."""
-    shape: tuple[float, ...] = ()
-    """Numbers that bend the curve at this joint (SI)."""
+    states: tuple[int, ...] = ()
+    """Places of the model's states among all that the joint remembers."""
+
+    @property
+    def formula(self) -> Formula:
+        """Torque (N·m or N) per unit of the parameter."""
+        return self.term.column
+
+    @property
+    def shape(self) -> tuple[float, ...]:
+        """Numbers that bend the curve at this joint (SI)."""
+        return self.model.shape_of(self.joint)
 
 
-def joint_terms(model: TorqueModel, theta: ArrayLike) -> tuple[JointTerm, ...]:
+def terms_by_joint(model: TorqueModel, theta: ArrayLike) -> tuple[JointTerm, ...]:
     """Every term that acts on a joint, with its value in θ (SI), joint by joint."""
     values = np.asarray(theta, dtype=float)
     found: list[JointTerm] = []
     for joint in range(model.n_dof):
-        column = model.n_inertial + joint * len(model.terms)
-        for wrapped in model.joint_models:
-            inner = wrapped.model if isinstance(wrapped, OnJoints) else wrapped
-            shape: tuple[float, ...] = ()
-            if isinstance(inner, ShapedModel):
-                shape = tuple(row[joint] if len(row) > 1 else row[0] for row in inner.shape)
-            for order, term in enumerate(inner.terms):
-                if not isinstance(wrapped, OnJoints) or wrapped.joints[joint]:
+        column, first = model.n_inertial + joint * len(model.terms), 0
+        for joint_model in model.joint_models:
+            states = tuple(range(first, first + len(joint_model.next_states)))
+            first += len(states)
+            for term in joint_model.terms:
+                if joint_model.on(joint):
                     unit = term.unit(model.robot.joints[joint].type)
-                    found.append(JointTerm(joint, inner, order, term.name, unit, float(values[column]), column, shape))
+                    found.append(JointTerm(joint, joint_model, term, unit, float(values[column]), column, states))
                 column += 1
     return tuple(found)
 
@@ -100,21 +93,22 @@ def passive_terms(model: TorqueModel, theta: ArrayLike, *, rotors: bool, file: s
     """
     n_dof = model.n_dof
     damping, friction, rotor = np.zeros(n_dof), np.zeros(n_dof), np.zeros(n_dof)
-    places = {_DAMPING: damping, _FRICTION: friction} | ({_ROTOR: rotor} if rotors else {})
+    places = {"damping": damping, "frictionloss": friction} | ({"armature": rotor} if rotors else {})
     lost: dict[str, list[JointTerm]] = {}
-    for term in joint_terms(model, theta):
+    for term in terms_by_joint(model, theta):
+        attribute, what = term.term.simulator, term.model.description
         where = _joint_of_motor(model, term.joint)
         if term.value == 0.0:
             continue
-        if term.name not in places:
-            lost.setdefault(_WHAT.get(term.model.name, term.model.name), []).append(term)
+        if attribute not in places:
+            lost.setdefault(what, []).append(term)
         elif term.value < 0.0:
-            lost.setdefault(f"negative {_WHAT[term.model.name]}", []).append(term)
+            lost.setdefault(f"negative {what}", []).append(term)
         elif where is None:
-            lost.setdefault(f"{_WHAT[term.model.name]} of coupled motors", []).append(term)
+            lost.setdefault(f"{what} of coupled motors", []).append(term)
         else:
             joint, ratio = where
-            places[term.name][joint] += term.value * (abs(ratio) if term.name == _FRICTION else ratio**2)
+            places[attribute][joint] += term.value * (abs(ratio) if attribute == "frictionloss" else ratio**2)
     sentences = tuple(f"{file} has no place for {what}: {_listed(model, terms)}" for what, terms in lost.items())
     return PassiveTerms(damping, friction, rotor, sentences)
 
@@ -132,4 +126,4 @@ def _joint_of_motor(model: TorqueModel, motor: int) -> tuple[int, float] | None:
 
 def _listed(model: TorqueModel, terms: Sequence[JointTerm]) -> str:
     names = model.robot.joint_names
-    return ", ".join(f"{names[t.joint]} {t.name} {t.value:.4g} {t.unit}".strip() for t in terms)
+    return ", ".join(f"{names[t.joint]} {t.term.name} {t.value:.4g} {t.unit}".strip() for t in terms)

@@ -1,6 +1,19 @@
 """Friction: one file a model, and the table of all by name."""
 
-MODULES = ("curves", "presliding", "load", "table")
-"""The order of this folder: a module imports only those before it."""
+MODULES = (
+    "viscous",
+    "coulomb",
+    "offset",
+    "asymmetric",
+    "tanh",
+    "sigmoid",
+    "stribeck",
+    "load",
+    "presliding",
+    "table",
+)
+"""The friction models, each a module that calls its model ``MODEL``, then what makes a table of them.
+
+The order of this folder: a module imports only those before it."""
 
 __all__: list[str] = []

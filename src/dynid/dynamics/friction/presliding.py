@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, no_type_check
+from dataclasses import dataclass
 
-import numpy as np
-from numba import njit
-
-from dynid.arrays import Array, Float
-from dynid.dynamics.joint_model import Shape, ShapeNumbers, Term, check_positive, of_each_joint
-from dynid.dynamics.motion import Motion
+from dynid.dynamics.formula import PATH, Formula, exp, shape_number, sign, size, state
+from dynid.dynamics.joint_model import JointModel, ShapeNumbers, ShapeParameter, Term
 
 __all__ = ["Presliding"]
 
+_LETTERS = "abcdefghij"
+
 
 @dataclass(frozen=True)
-class Presliding:
+class Presliding(JointModel):
     r"""Dry friction :math:`F_d z` with Dahl's state z along the path [Dahl1968]_, at one or several lengths.
 
     .. math::
@@ -30,47 +27,48 @@ class Presliding:
 
     shape: ShapeNumbers = ((1e-3,),)
     """Path ℓ over which 63 % of a reversal are done, rad or m; a row (and a term) for every length scale."""
-    name: ClassVar[str] = "presliding"
-
-    def __post_init__(self) -> None:
-        check_positive(self.shape, self.name)
+    name = "presliding"
+    description = "presliding friction"
+    kinds = ("dry",)
 
     @property
     def terms(self) -> tuple[Term, ...]:
         """One height (N·m or N) for every length scale."""
-        if len(self.shape) == 1:
-            return (Term("Fd", "fd", ("N·m", "N"), nonnegative=True),)
-        letters = "abcdefghij"
-        return tuple(
-            Term(f"Fd{letters[k]}", f"fd{letters[k]}_", ("N·m", "N"), nonnegative=True) for k in range(len(self.shape))
-        )
+        count = len(self.shape)
+        names = [("Fd", "fd")] if count == 1 else [(f"Fd{x}", f"fd{x}_") for x in _LETTERS[:count]]
+        return tuple(Term(name, symbol, ("N·m", "N"), state(k)) for k, (name, symbol) in enumerate(names))
 
     @property
-    def shapes(self) -> tuple[Shape, ...]:
+    def shapes(self) -> tuple[ShapeParameter, ...]:
         """The length scales, relative to the range that a joint travels."""
         count = len(self.shape)
         names = ["length"] if count == 1 else [f"length{k + 1}" for k in range(count)]
-        return tuple(Shape(name, ("rad", "m"), "travel", 1e-5, 0.1, 25) for name in names)
+        return tuple(
+            ShapeParameter(name, ("rad", "m"), "travel", 1e-5, 0.1, 25, term=k) for k, name in enumerate(names)
+        )
 
-    def columns(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"]:
-        """The states z, dimensionless, between −1 and 1."""
-        out = np.zeros((motion.n_samples, motion.n_dof, len(self.shape)))
-        for k, row in enumerate(self.shape):
-            length = np.array(of_each_joint(row, motion.n_dof, self.name))
-            _follow(motion.q, length, out[:, :, k])
-        return out
+    @property
+    def next_states(self) -> tuple[Formula, ...]:
+        """Dahl's states, dimensionless, between −1 and 1; exact between samples while a joint does not turn."""
+        return tuple(
+            sign(PATH) + (state(k) - sign(PATH)) * exp(-size(PATH) / shape_number(k)) for k in range(len(self.shape))
+        )
 
-    def reshaped(self, shape: ShapeNumbers) -> Presliding:
-        """The same with other lengths, rad or m."""
-        return replace(self, shape=shape)
+    @property
+    def label(self) -> str:
+        """Says how many lengths there are, where it is not one."""
+        return {1: self.name, 2: f"{self.name} at two lengths"}.get(
+            len(self.shape), f"{self.name} at {len(self.shape)} lengths"
+        )
+
+    @property
+    def interchangeable(self) -> bool:
+        """Whether there are several lengths."""
+        return len(self.shape) > 1
+
+    def candidates(self) -> tuple[JointModel, ...]:
+        """One length, or two."""
+        return (self, self.reshaped(((1e-3,), (1e-2,))))
 
 
-@njit(cache=True, nogil=True)
-@no_type_check
-def _follow(q, length, z):
-    """Dahl's state of every joint from sample to sample, exact between them while a joint does not turn."""
-    for k in range(1, q.shape[0]):
-        for j in range(q.shape[1]):
-            step = q[k, j] - q[k - 1, j]
-            side = 1.0 if step > 0.0 else -1.0
-            z[k, j] = z[k - 1, j] if step == 0.0 else side + (z[k - 1, j] - side) * np.exp(-abs(step) / length[j])
+MODEL = Presliding()

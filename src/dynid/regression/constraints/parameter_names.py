@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from dynid.chain.inertia import INERTIAL_NAMES
-from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.friction.table import FRICTION
+from dynid.dynamics.drives import joint_models
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import UnknownName
 
@@ -65,7 +64,7 @@ def known_parameters(model: TorqueModel) -> Mapping[str, NamedParameter | None]:
     One bounds file can so serve the rigid model and the one with friction.
     """
     names: dict[str, NamedParameter | None] = {}
-    known_terms = [term for joint_model in (*FRICTION.values(), RotorInertia()) for term in joint_model.terms]
+    known_terms = [term for joint_model in joint_models().values() for term in joint_model.terms]
     for j, joint in enumerate(model.robot.joint_names):
         for term in known_terms:
             names[f"{term.symbol}{j + 1}"] = names[f"{joint}.{term.name}"] = None

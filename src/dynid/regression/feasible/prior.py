@@ -127,7 +127,7 @@ def _reference(
         x_target.append(inverses[-1] @ wanted)
     scales = np.ones(model.n_dof * len(model.terms))
     for k, column in enumerate(model.columns[model.n_inertial :]):
-        if column.name == "Ia":
+        if k % len(model.terms) in model.inertia_terms:
             link = bodies[k // len(model.terms)]
             scales[k] = float(link[4] + link[6] + link[9]) if column.unit == "kg·m²" else float(link[0])
     return Reference(

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
-from dynid.dynamics.friction.presliding import Presliding
 from dynid.dynamics.friction.table import FRICTION, friction_models
-from dynid.dynamics.joint_model import JointModel, ShapedModel
-from dynid.regression.friction.refine import Picked, assembled, picked_columns, refined
-from dynid.regression.friction.rows import FrictionRows, check_reversals, never_reversing, with_reference
+from dynid.dynamics.joint_model import JointModel
+from dynid.regression.friction.refine import Picked, picked_columns, picked_models, refined
+from dynid.regression.friction.rows import FrictionRows, check_reversals, never_reversing
 from dynid.regression.friction.search import FREE, HELD, Dictionary, LeaveOut, dictionary, leave_out, shared_information
 
 __all__ = ["AUTO", "FrictionChoice", "choose_friction", "needs_search"]
 
 AUTO = "auto"
 """The friction name that means: choose for every joint."""
-AUTO_CANDIDATES = ("viscous", "coulomb", "offset", "asymmetric", "tanh", "sigmoid", "stribeck", "load", "presliding")
-"""What is tried for every joint."""
 START = "viscous+coulomb+offset"
 """Friction of the first fit, which tells the noise of each joint and the load of its gear."""
 PASSES = 2
 """Times that all joints are gone through: the choice of one changes what the others' rows say about the links."""
 MIN_GAIN = 0.02
 """Share of the left-out squared error that every further number must take away: 1 % of the error."""
-AUTO_START = ("viscous", "coulomb")
-"""What a joint starts from. Viscous friction stays: it keeps the sense of the curve beyond the speeds of the log."""
-CONTAINED = ("viscous", "coulomb", "offset")
-"""What asymmetric friction contains, and takes the place of."""
-TWO_LENGTHS = "presliding at two lengths"
-"""What presliding with a second length scale is called among the candidates."""
-DRY = ("coulomb", "tanh", "sigmoid", "presliding", TWO_LENGTHS)
-"""Kinds of dry friction, which may stand for one another."""
+AUTO_START = "viscous+coulomb"
+"""What a joint starts from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +39,7 @@ class FrictionChoice:
     reasons: tuple[str, ...]
     """One sentence a joint."""
     left_out_percent: Float[Array, " n_dof"]
-    """Relative error of each joint on stretches left out of the fit, percent."""
+    """Relative error of each joint on segments left out of the fit, percent."""
     start_percent: Float[Array, " n_dof"]
     """The same with viscous, Coulomb and offset, percent."""
 
@@ -60,7 +51,7 @@ def needs_search(names: str) -> bool:
     """Whether friction of this text has shape numbers, a load, or is to be chosen."""
     if names.strip() == AUTO:
         return True
-    return any(isinstance(model, ShapedModel) or model.name == "load" for model in friction_models(names))
+    return any(model.shapes or model.needs_load for model in friction_models(names))
 
 
 def choose_friction(
@@ -72,8 +63,8 @@ def choose_friction(
     """Friction of every joint: the models named, with their shape numbers fitted, or those that predict best.
 
     With ``auto`` a joint starts with viscous and Coulomb friction. Models are added, exchanged or dropped one by one,
-    each time so that the squared error on left-out stretches of the log falls most for the numbers it costs, as long as
-    the gain exceeds its own standard error over the stretches.
+    each time so that the squared error on left-out folds of the log falls most for the numbers it costs, as long as
+    the gain exceeds its own standard error over the folds.
 
     Args:
         rows: conditioned rows of the logs.
@@ -97,7 +88,7 @@ def choose_friction(
         if rows.base is not None:
             reference = search.links(columns, weights)
         if reference is not None:
-            models = tuple(with_reference(model, reference) for model in candidates)
+            models = tuple(model.referred(reference) for model in candidates)
         book = dictionary(rows, models)
         shared = shared_information(rows, columns, weights)
         if sweep == 0:
@@ -109,10 +100,10 @@ def choose_friction(
         picked = refined(rows, models, picked, shared, weights)
         columns = picked_columns(rows, models, picked)
         weights = search.weights(columns)
-    chosen = assembled(rows, models, picked)
+    chosen = picked_models(rows, models, picked)
     if rows.base is not None:
         links = search.links(columns, weights)
-        chosen = tuple(with_reference(model, links) for model in chosen)
+        chosen = tuple(model.referred(links) for model in chosen)
     return FrictionChoice(
         models=chosen,
         names=tuple(tuple(models[k].name for k in pick.models) for pick in picked),
@@ -124,7 +115,7 @@ def choose_friction(
 
 def _candidates(friction: str | Sequence[JointModel], automatic: bool) -> tuple[JointModel, ...]:
     if automatic:
-        return (*(FRICTION[name] for name in AUTO_CANDIDATES), Presliding(((1e-3,), (1e-2,))))
+        return tuple(candidate for model in FRICTION.values() for candidate in model.candidates())
     return friction_models(friction) if isinstance(friction, str) else tuple(friction)
 
 
@@ -164,7 +155,7 @@ class _Search:
     def links(
         self, columns: Sequence[Float[Array, "_ _"]], weights: Float[Array, " n_dof"]
     ) -> Float[Array, "n_links 10"]:
-        """Inertial parameters (SI) that give the torque of the links as fitted; hardly ever a possible robot."""
+        """Inertial parameters (SI) that give the torque of the links as fitted; hardly ever physically consistent."""
         assert self.rows.base is not None
         theta = self.rows.base.lift(self._solution(columns, weights))
         return theta[: self.rows.model.n_inertial].reshape(-1, 10)
@@ -187,28 +178,27 @@ class _Search:
         if not self.automatic:
             atoms = self._settled(book, problem, [book.of(k)[0] for k in range(len(book.models))])
             errors = problem.left_out(book.columns(atoms))
-            reason = f"{joint}: as asked for; error on left-out stretches {_percent(errors)}"
+            reason = f"{joint}: as asked for; error on left-out segments {_percent(errors)}"
             return _picked(book, atoms, errors, reason)
         names = [model.name for model in book.models]
-        atoms = [book.of(names.index(name))[0] for name in AUTO_START]
+        atoms = [book.of(names.index(model.name))[0] for model in friction_models(AUTO_START)]
         errors = problem.left_out(book.columns(atoms))
-        trail = [f"{'+'.join(AUTO_START)} {_percent(errors)}"]
+        trail = [f"{AUTO_START} {_percent(errors)}"]
         while True:
             best = self._best_move(j, book, problem, atoms, errors)
             if best is None:
                 break
             text, atoms, errors = best
             trail.append(f"{text} {_percent(errors)}")
-        return _picked(book, atoms, errors, f"{joint}: error on left-out stretches, {' → '.join(trail)}")
+        return _picked(book, atoms, errors, f"{joint}: error on left-out segments, {' → '.join(trail)}")
 
     def _best_move(
-        self, j: int, book: Dictionary, problem: LeaveOut, atoms: list[int], errors: Float[Array, " n_stretches"]
-    ) -> tuple[str, list[int], Float[Array, " n_stretches"]] | None:
+        self, j: int, book: Dictionary, problem: LeaveOut, atoms: list[int], errors: Float[Array, " n_folds"]
+    ) -> tuple[str, list[int], Float[Array, " n_folds"]] | None:
         """The change of models that predicts best for its price, or None when none is sure to pay."""
-        names = {_label(book.models[book.atoms[a].model]): a for a in atoms}
         total, price = float(errors.sum()), MIN_GAIN * float(errors.sum())
-        best: tuple[float, str, list[int], Float[Array, " n_stretches"]] | None = None
-        for text, trial in self._moves(j, book, problem, atoms, names):
+        best: tuple[float, str, list[int], Float[Array, " n_folds"]] | None = None
+        for text, trial in self._moves(j, book, problem, atoms):
             found = problem.left_out(book.columns(trial))
             gain = errors - found
             more = _n_numbers(book, trial) - _n_numbers(book, atoms)
@@ -219,29 +209,31 @@ class _Search:
                 best = (profit, text, trial, found)
         return None if best is None else best[1:]
 
-    def _moves(
-        self, j: int, book: Dictionary, problem: LeaveOut, atoms: list[int], names: Mapping[str, int]
-    ) -> Iterator[tuple[str, list[int]]]:
-        """Add a model, put a smooth kind of dry friction in the place of Coulomb's, or drop a model."""
+    def _moves(self, j: int, book: Dictionary, problem: LeaveOut, atoms: list[int]) -> Iterator[tuple[str, list[int]]]:
+        """Add a model, put one kind of dry friction in the place of another, or drop a model."""
+        present = {a: book.models[book.atoms[a].model] for a in atoms}
         taken = {book.atoms[a].model for a in atoms}
-        for k, label in enumerate(map(_label, book.models)):
-            # On a joint that never reverses these could not be told from dry friction.
-            blind = self.one_way[j] and label in ("offset", "asymmetric")
-            if k in taken or blind or ("asymmetric" in names and label in CONTAINED):
+        contained = {name for model in present.values() for name in model.contains}
+        for k, model in enumerate(book.models):
+            # On a joint that never reverses a constant could not be told from dry friction.
+            blind = self.one_way[j] and "constant" in model.kinds
+            if k in taken or blind or model.name in contained:
                 continue
-            if label == "asymmetric":
-                rest = [a for name, a in names.items() if name not in CONTAINED]
-                yield label, self._trial(book, problem, rest, k)
+            if model.contains:
+                rest = [a for a, other in present.items() if other.name not in model.contains]
+                yield model.label, self._trial(book, problem, rest, k)
                 continue
-            other = next((name for name in names if "presliding" in label and "presliding" in name), None)
-            if other is None:
-                yield f"with {label}", self._trial(book, problem, atoms, k)
-            for dry in (name for name in DRY if name in names and label in DRY and other in (None, name)):
-                rest = [a for a in atoms if a != names[dry]]
-                yield f"{label} for {dry}", self._trial(book, problem, rest, k)
-        for name, atom in names.items():
-            if name not in ("viscous", "asymmetric"):
-                yield f"without {name}", self._settled(book, problem, [a for a in atoms if a != atom])
+            same = [a for a, other in present.items() if other.name == model.name]
+            if not same:
+                yield f"with {model.label}", self._trial(book, problem, atoms, k)
+            for a, other in present.items():
+                if model.kinds == other.kinds == ("dry",) and same in ([], [a]):
+                    rest = [kept for kept in atoms if kept != a]
+                    yield f"{model.label} for {other.label}", self._trial(book, problem, rest, k)
+        for a, model in present.items():
+            # Viscous friction stays: it keeps the sense of the curve beyond the speeds of the log.
+            if "viscous" not in model.kinds:
+                yield f"without {model.label}", self._settled(book, problem, [kept for kept in atoms if kept != a])
 
     def _trial(self, book: Dictionary, problem: LeaveOut, atoms: Sequence[int], model: int) -> list[int]:
         return self._settled(book, problem, [*atoms, self._best(book, problem, atoms, model)])
@@ -266,21 +258,17 @@ class _Search:
         return kept
 
 
-def _label(model: JointModel) -> str:
-    return TWO_LENGTHS if isinstance(model, Presliding) and len(model.shape) > 1 else model.name
-
-
 def _n_numbers(book: Dictionary, atoms: Sequence[int]) -> int:
     """Numbers that a set of models needs: values and shapes."""
     return sum(len(book.atoms[a].columns) for a in atoms)
 
 
-def _picked(book: Dictionary, atoms: Sequence[int], errors: Float[Array, " n_stretches"], reason: str) -> Picked:
+def _picked(book: Dictionary, atoms: Sequence[int], errors: Float[Array, " n_folds"], reason: str) -> Picked:
     ordered = sorted((book.atoms[a] for a in atoms), key=lambda atom: atom.model)
     return Picked(
         tuple(atom.model for atom in ordered), tuple(atom.relative for atom in ordered), float(errors.sum()), reason
     )
 
 
-def _percent(errors: Float[Array, " n_stretches"]) -> str:
+def _percent(errors: Float[Array, " n_folds"]) -> str:
     return f"{100.0 * np.sqrt(errors.sum()):.3g} %"

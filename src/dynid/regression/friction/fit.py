@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Float, freeze_arrays
-from dynid.dynamics.joint_model import JointModel, OnJoints, ShapedModel
+from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError
@@ -22,6 +22,8 @@ __all__ = ["FrictionFit", "JointFriction", "fit_friction", "friction_curve", "fr
 
 STEP = 1e-4
 """Relative change of a shape number for the derivative of its curve."""
+RUN_UP = 8
+"""Whole turns before the first point of a friction curve, after which what friction remembers is steady."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,7 @@ def fit_friction(
 
     Args:
         rigid: links and drives, without friction.
-        theta: its parameters (SI); a lifted set of coefficients will do.
+        theta: its parameters (SI); lifted base parameters will do.
         samples: conditioned logs, such as sinusoids that reach all velocities.
         friction: names joined by +, ``auto``, or models.
 
@@ -127,34 +129,25 @@ def _joint(
     """Values and standard deviations of one drive, from the derivatives of its torque by every number."""
     joint = rows.model.robot.joints[j]
     kind = 0 if joint.type == "revolute" else 1
-    names, units, values, parts = [], [], [], []
-    first = 0
+    linear: list[tuple[str, str, float, Float[Array, " n_rows"]]] = []
     shapes: list[tuple[str, str, float, Float[Array, " n_rows"]]] = []
-    for whole in models:
-        inner = whole.model if isinstance(whole, OnJoints) else whole
-        places = range(first, first + len(inner.terms))
-        first += len(inner.terms)
-        if isinstance(whole, OnJoints) and not whole.joints[j]:
+    first = 0
+    for model in models:
+        places = range(first, first + len(model.terms))
+        first += len(model.terms)
+        if not model.on(j):
             continue
-        names += [term.name for term in inner.terms]
-        units += [term.units[kind] for term in inner.terms]
-        values += [float(phi[k]) for k in places]
-        parts += [F[:, k] for k in places]
-        if isinstance(inner, ShapedModel):
-            own = np.array([phi[k] for k in places])
-            for row, shape in enumerate(inner.shapes):
-                number = inner.shape[row][j if len(inner.shape[row]) > 1 else 0]
-                change = _derivative(rows, inner, row, j) @ own
-                shapes.append((f"{inner.name}.{shape.name}", shape.units[kind], number, change))
-    names += [name for name, _, _, _ in shapes]
-    units += [unit for _, unit, _, _ in shapes]
-    values += [number for _, _, number, _ in shapes]
-    J = np.column_stack([*parts, *(change for *_, change in shapes)]) if parts else np.zeros((len(rest), 0))
-    std = _standard_deviations(J, rest, rows.block[j])
-    return JointFriction(joint.name, tuple(names), tuple(units), np.array(values), std)
+        linear += [(t.name, t.units[kind], float(phi[k]), F[:, k]) for k, t in zip(places, model.terms, strict=True)]
+        own = np.array([phi[k] for k in places])
+        for row, (parameter, number) in enumerate(zip(model.shapes, model.shape_of(j), strict=True)):
+            change = _derivative(rows, model, row, j) @ own
+            shapes.append((f"{model.name}.{parameter.name}", parameter.units[kind], number, change))
+    names, units, values, parts = zip(*linear, *shapes, strict=True) if linear else ((), (), (), ())
+    J = np.column_stack(parts) if parts else np.zeros((len(rest), 0))
+    return JointFriction(joint.name, names, units, np.array(values), _standard_deviations(J, rest, rows.block[j]))
 
 
-def _derivative(rows: FrictionRows, model: ShapedModel, row: int, j: int) -> Float[Array, "n_rows n_terms"]:
+def _derivative(rows: FrictionRows, model: JointModel, row: int, j: int) -> Float[Array, "n_rows n_terms"]:
     """How the low-passed columns of one drive change with one shape number (SI)."""
     numbers = np.array([np.broadcast_to(np.array(r), rows.n_dof) for r in model.shape])
     scale = model.shapes[row].size(rows.speed, rows.travel)
@@ -209,9 +202,12 @@ def friction_parts(
 def friction_curve(
     model: TorqueModel, theta: ArrayLike, dq: Float[Array, "n_points n_dof"]
 ) -> Float[Array, "n_points n_dof"]:
-    """Steady friction torque (N·m or N) over velocity (rad/s or m/s): presliding is over, the load that of q = 0."""
-    # Whole turns in the direction of motion leave the pose, and with it the load, as it is.
-    q = 2.0 * np.pi * np.cumsum(np.where(dq >= 0.0, 1.0, -1.0), axis=0)
-    motion = Motion(np.arange(len(dq), dtype=float), q, dq, np.zeros_like(dq))
+    """Steady friction torque (N·m or N) over velocity (rad/s or m/s): the path is long, the load that of q = 0."""
+    # Whole turns in the direction of motion leave the pose, and with it the load, as it is; those before the first
+    # point let what friction remembers settle.
+    run_up = np.repeat(dq[:1], RUN_UP, axis=0)
+    steps = np.where(np.vstack([run_up, dq]) >= 0.0, 1.0, -1.0)
+    q = 2.0 * np.pi * np.cumsum(steps, axis=0)
+    motion = Motion(np.arange(len(q), dtype=float), q, np.vstack([run_up, dq]), np.zeros_like(q))
     own = np.asarray(theta, dtype=float)[model.n_inertial :].reshape(model.n_dof, len(model.terms))
-    return np.einsum("njt,jt->nj", model.joint_columns(motion), own)
+    return np.einsum("njt,jt->nj", model.joint_columns(motion), own)[RUN_UP:]

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array, Bool, Float
-from dynid.dynamics.joint_model import JointModel, OnJoints, ShapedModel
+from dynid.dynamics.joint_model import JointModel
 from dynid.regression.friction.rows import FrictionRows
 from dynid.regression.friction.search import projector, scaled_shape, solved
 
-__all__ = ["Picked", "Rigid", "assembled", "picked_columns", "refined"]
+__all__ = ["Picked", "Rigid", "picked_columns", "picked_models", "refined"]
 
 GAUSS_NEWTON_STEPS = 8
 """Steps with all shape numbers at once."""
@@ -32,7 +32,7 @@ class Picked:
     relative: tuple[tuple[float, ...], ...]
     """Shape numbers of each, relative to the scales of the drive."""
     error: float
-    """Squared error on left-out stretches over the power of the torque, dimensionless."""
+    """Squared error on left-out folds over the power of the torque, dimensionless."""
     reason: str
 
     def of(self, model: int, row: int) -> float:
@@ -56,7 +56,7 @@ class Picked:
 
 @dataclass(frozen=True, eq=False)
 class Rigid:
-    """Rows of one drive with everything known about the rigid coefficients projected out."""
+    """Rows of one drive with everything known about the base parameters projected out."""
 
     weight: float
     U: Float[Array, "n_rows n_rank"]
@@ -97,7 +97,7 @@ class Rigid:
 
 def shaped(model: JointModel, k: int, picked: Sequence[Picked], rows: FrictionRows) -> JointModel:
     """Candidate k with the shape numbers (SI) of every drive; drives without it get those of the middle of the grid."""
-    if not isinstance(model, ShapedModel):
+    if not model.shapes:
         return model
     middle = [float(shape.grid()[shape.n_tried // 2]) for shape in model.shapes]
     relative = np.array(
@@ -121,14 +121,14 @@ def picked_columns(
     return [np.hstack(parts) if parts else np.zeros((len(rows.tau[j]), 0)) for j, parts in enumerate(own)]
 
 
-def assembled(rows: FrictionRows, models: Sequence[JointModel], picked: Sequence[Picked]) -> tuple[JointModel, ...]:
+def picked_models(rows: FrictionRows, models: Sequence[JointModel], picked: Sequence[Picked]) -> tuple[JointModel, ...]:
     """The models for a `TorqueModel`: each with the shape numbers of all drives (SI), on the drives that have it."""
     chosen: list[JointModel] = []
     for k, model in enumerate(models):
         have = tuple(k in pick.models for pick in picked)
         if any(have):
             whole = shaped(model, k, picked, rows)
-            chosen.append(whole if all(have) else OnJoints(whole, have))
+            chosen.append(whole if all(have) else whole.only_on(have))
     return tuple(chosen)
 
 
@@ -144,7 +144,7 @@ def refined(
     places = [
         (k, row)
         for k, model in enumerate(models)
-        if isinstance(model, ShapedModel) and any(k in pick.models for pick in current)
+        if any(k in pick.models for pick in current)
         for row in range(len(model.shapes))
     ]
     if not places:
@@ -203,9 +203,7 @@ def _free(models: Sequence[JointModel], pick: Picked) -> Bool[Array, " n_columns
 
 def _stepped(models: Sequence[JointModel], pick: Picked, k: int, row: int, change: float) -> Picked:
     """A shape number moved (its logarithm where it has no sign), inside the range that is searched."""
-    model = models[k]
-    assert isinstance(model, ShapedModel)
-    shape, value = model.shapes[row], pick.of(k, row)
+    shape, value = models[k].shapes[row], pick.of(k, row)
     moved = value + change if shape.signed else value * float(np.exp(np.clip(change, -1.0, 1.0)))
     return pick.moved(k, row, float(np.clip(moved, shape.lower, shape.upper)))
 
@@ -221,7 +219,6 @@ def _slope(
 ) -> list[Float[Array, " _"]]:
     """How the friction torque of each drive (N·m or N) changes with a shape number or its logarithm."""
     model = models[k]
-    assert isinstance(model, ShapedModel)
     sides = []
     for change in (SLOPE_STEP, -SLOPE_STEP):
         moved = [_stepped(models, pick, k, row, change) if k in pick.models else pick for pick in picked]
@@ -249,7 +246,6 @@ def _line_search(
 ) -> list[Picked]:
     """One shape number of candidate k, two grid steps to either side; golden sections for all drives in step."""
     model = models[k]
-    assert isinstance(model, ShapedModel)
     shape = model.shapes[row]
     grid = shape.grid()
     step = 2.0 * float(grid[1] - grid[0] if shape.signed else np.log(grid[1] / grid[0]))

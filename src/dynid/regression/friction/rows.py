@@ -10,27 +10,26 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Float, Int
 from dynid.dynamics.base_parameters import BaseParameters
-from dynid.dynamics.friction.load import LoadCoulomb
-from dynid.dynamics.joint_model import JointModel, OnJoints
+from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import RegressionError
 from dynid.recording.conditioning import Samples, Segment
 
-__all__ = ["FrictionRows", "check_reversals", "friction_rows", "never_reversing", "with_reference"]
+__all__ = ["FrictionRows", "check_reversals", "friction_rows", "never_reversing"]
 
-N_STRETCHES = 6
-"""Stretches of the logs that are left out in turn."""
+N_FOLDS = 6
+"""Parts of the logs, equally long, that are left out of the fit in turn."""
 MAX_ROWS = 4000
 """Rows of a joint that the search of curves uses at most; longer logs are thinned evenly for it."""
 MAX_SAMPLES = 200_000
-"""Samples that curves are computed on at most; of longer logs the search uses the first part of each stretch."""
+"""Samples that curves are computed on at most; of longer logs the search uses the first part of each segment."""
 MIN_SHARE = 0.02
 """Share of a joint's moving samples that must go each way before it counts as reversing."""
 
 
 @dataclass(frozen=True, eq=False)
 class FrictionRows:
-    """Low-passed rows of every drive, with the rigid columns, its torque, and the stretch each belongs to.
+    """Low-passed rows of every drive, with the rigid columns, its torque, and the fold each belongs to.
 
     Where joints are coupled, a row is that of a motor: there friction acts on its own row only.
     """
@@ -48,8 +47,8 @@ class FrictionRows:
     """What the columns shall explain, N·m or N; without the torque of the links where those are known."""
     power: Float[Array, " n_dof"]
     """Mean of the squared measured torque of each drive, (N·m)² or N²."""
-    stretch: tuple[Int[Array, " _"], ...]
-    """Which stretch each row belongs to, 0 … `N_STRETCHES` − 1."""
+    fold: tuple[Int[Array, " _"], ...]
+    """Which part of the logs each row belongs to, 0 … `N_FOLDS` − 1."""
     keep: tuple[Float[Array, " _"], ...]
     """For each drive 1 at the rows that are used, 0 at those too slow."""
     block: tuple[Int[Array, " _"], ...]
@@ -141,14 +140,14 @@ def friction_rows(
     Y_all, tau_all, keep = np.concatenate(Y_parts), np.concatenate(tau_parts), np.concatenate(fast)
     time = np.concatenate(time_of)
     share = (time - time[0]) / max(time[-1] - time[0], 1e-9)
-    stretch = np.minimum((share * N_STRETCHES).astype(np.int64), N_STRETCHES - 1)
+    fold = np.minimum((share * N_FOLDS).astype(np.int64), N_FOLDS - 1)
     low_pass = samples[0].plan.low_pass
     memory = 10.0 / low_pass.cutoff_hz if low_pass.active else 32.0 / low_pass.rate_hz
     n_blocks = int(np.clip((time[-1] - time[0]) / memory, 12, 200))
     block = np.minimum((share * n_blocks).astype(np.int64), n_blocks - 1)
-    few = [model.robot.joint_names[j] for j in range(model.n_dof) if np.count_nonzero(keep[:, j]) < 4 * N_STRETCHES]
+    few = [model.robot.joint_names[j] for j in range(model.n_dof) if np.count_nonzero(keep[:, j]) < 4 * N_FOLDS]
     if few:
-        raise RegressionError(f"hardly any rows for friction of {', '.join(few)}; log longer or lower --min-velocity")
+        raise RegressionError(f"hardly any rows for friction of {', '.join(few)}; log longer or lower min_velocity")
     joints = range(model.n_dof)
     return FrictionRows(
         model=model,
@@ -158,14 +157,14 @@ def friction_rows(
         Y=tuple(Y_all[keep[:, j], j] for j in joints),
         tau=tuple(tau_all[keep[:, j], j] for j in joints),
         power=np.array([np.mean(np.concatenate(measured)[keep[:, j], j] ** 2) for j in joints]),
-        stretch=tuple(stretch[keep[:, j]] for j in joints),
+        fold=tuple(fold[keep[:, j]] for j in joints),
         keep=tuple(keep[:, j].astype(float) for j in joints),
         block=tuple(block[keep[:, j]] for j in joints),
     )
 
 
 def _leading(samples: Samples, share: float) -> Samples:
-    """The first part of every stretch, at least as long as the low-pass needs for some rows."""
+    """The first part of every segment, at least as long as the low-pass needs for some rows."""
     if share >= 1.0:
         return samples
     least = 2 * samples.plan.low_pass.half_length + 100 * samples.plan.every
@@ -196,9 +195,7 @@ def check_reversals(samples: Sequence[Samples], models: Sequence[JointModel]) ->
     Raises:
         RegressionError: naming the joints.
     """
-    names = {model.name for model in models}
-    dry = names & {"coulomb", "presliding", "tanh", "sigmoid"}
-    if not ({"asymmetric"} & names or ("offset" in names and dry)):
+    if not {"dry", "constant"} <= {kind for model in models for kind in model.kinds}:
         return
     still = never_reversing(samples)
     if still:
@@ -206,10 +203,3 @@ def check_reversals(samples: Sequence[Samples], models: Sequence[JointModel]) ->
             f"{samples[0].source}: {', '.join(still)} never reverses, so Coulomb friction and offset cannot be told "
             "apart; move it both ways, or leave offset out"
         )
-
-
-def with_reference(model: JointModel, links: Float[Array, "n_links 10"]) -> JointModel:
-    """The model, with these inertial parameters (SI) for the load where it depends on one."""
-    if isinstance(model, OnJoints):
-        return OnJoints(with_reference(model.model, links), model.joints)
-    return model.referred(links) if isinstance(model, LoadCoulomb) else model

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 from dynid.arrays import Array, Bool, Float, Int
-from dynid.dynamics.joint_model import JointModel, ShapedModel, ShapeNumbers
-from dynid.regression.friction.rows import N_STRETCHES, FrictionRows
+from dynid.dynamics.joint_model import JointModel, ShapeNumbers
+from dynid.regression.friction.rows import N_FOLDS, FrictionRows
 from dynid.regression.triangle import triangular
 
 __all__ = [
@@ -72,7 +72,7 @@ class Dictionary:
         return [column for atom in atoms for column in self.atoms[atom].columns]
 
 
-def scaled_shape(rows: FrictionRows, model: ShapedModel, relative: Float[Array, "n_shapes n_dof"]) -> ShapeNumbers:
+def scaled_shape(rows: FrictionRows, model: JointModel, relative: Float[Array, "n_shapes n_dof"]) -> ShapeNumbers:
     """Shape numbers (SI) of every drive from numbers relative to its scales."""
     sizes = [shape.size(rows.speed, rows.travel) for shape in model.shapes]
     return tuple(tuple((row * size).tolist()) for row, size in zip(relative, sizes, strict=True))
@@ -87,19 +87,16 @@ def dictionary(rows: FrictionRows, models: Sequence[JointModel]) -> Dictionary:
     parent: list[int] = []
     parts: list[list[Float[Array, "_ _"]]] = [[] for _ in range(rows.n_dof)]
     for number, model in enumerate(models):
-        grids = _grids(model) if isinstance(model, ShapedModel) else []
+        grids = _grids(model)
         table = {place: _at(rows, model, grids, place) for place in np.ndindex(*(len(grid) for grid in grids))}
         for place, columns in table.items():
             relative = tuple(float(grid[k]) for grid, k in zip(grids, place, strict=True))
-            if _repeats(model, relative):
+            if model.interchangeable and list(relative) != sorted(set(relative)):
                 continue
-            first, n_terms = len(parent), len(model.terms)
+            first, bent = len(parent), [parameter.term for parameter in model.shapes]
             parent += [HELD if term.nonnegative else FREE for term in model.terms]
-            # A length scale bends its own term; numbers of a single curve all bend that one.
-            parent += [first + min(axis, n_terms - 1) for axis in range(len(grids))]
-            slopes = [
-                _slope(table, place, axis, len(grids[axis]), min(axis, n_terms - 1)) for axis in range(len(grids))
-            ]
+            parent += [first + term for term in bent]
+            slopes = [_slope(table, place, axis, len(grids[axis]), term) for axis, term in enumerate(bent)]
             for j, part in enumerate(parts):
                 part.append(np.column_stack([columns[j], *(slope[j] for slope in slopes)]))
             atoms.append(Atom(number, relative, tuple(range(first, len(parent)))))
@@ -112,19 +109,13 @@ _Place = tuple[int, ...]
 _Columns = tuple[Float[Array, "_ _"], ...]
 
 
-def _grids(model: ShapedModel) -> list[Float[Array, " _"]]:
-    room = max(int(MAX_ATOMS ** (1.0 / len(model.shapes))), 4)
+def _grids(model: JointModel) -> list[Float[Array, " _"]]:
+    room = max(int(MAX_ATOMS ** (1.0 / max(len(model.shapes), 1))), 4)
     return [np.asarray(shape.grid()[:: max(1, -(-shape.n_tried // room))]) for shape in model.shapes]
 
 
-def _repeats(model: JointModel, relative: tuple[float, ...]) -> bool:
-    """Whether the same length scales come again in another order."""
-    alike = isinstance(model, ShapedModel) and len(model.terms) == len(model.shapes) > 1
-    return alike and list(relative) != sorted(set(relative))
-
-
 def _at(rows: FrictionRows, model: JointModel, grids: Sequence[Float[Array, " _"]], place: _Place) -> _Columns:
-    if not isinstance(model, ShapedModel):
+    if not grids:
         return rows.columns(model)
     relative = np.array([np.full(rows.n_dof, grid[k]) for grid, k in zip(grids, place, strict=True)])
     return rows.columns(model.reshaped(scaled_shape(rows, model, relative)))
@@ -156,7 +147,7 @@ class _Normal:
 
 @dataclass(frozen=True, eq=False)
 class LeaveOut:
-    """How well columns of one drive fit all rows, and predict each stretch when fitted without it."""
+    """How well columns of one drive fit all rows, and predict each fold when fitted without it."""
 
     parent: Int[Array, " n_columns"]
     """As in `Dictionary`."""
@@ -172,11 +163,11 @@ class LeaveOut:
         phi = _bent(G, c, self._places(sets))
         return float(self.whole.s[0]) + _quadratic(G, c, phi)
 
-    def left_out(self, columns: Sequence[int]) -> Float[Array, " n_stretches"]:
-        """Squared error in each stretch, predicted from the others, over the power of all torque (dimensionless)."""
+    def left_out(self, columns: Sequence[int]) -> Float[Array, " n_folds"]:
+        """Squared error in each fold, predicted from the others, over the power of all torque (dimensionless)."""
         index = np.array(columns, dtype=np.int64)
-        block = np.ix_(np.arange(N_STRETCHES), index, index)
-        places = np.repeat(self._places(index[None]), N_STRETCHES, axis=0)
+        block = np.ix_(np.arange(N_FOLDS), index, index)
+        places = np.repeat(self._places(index[None]), N_FOLDS, axis=0)
         phi = _bent(self.within.G[block], self.within.c[:, index], places)
         errors = self.beyond.s + _quadratic(self.beyond.G[block], self.beyond.c[:, index], phi)
         return np.maximum(errors, 0.0) / self.power
@@ -220,7 +211,7 @@ def solved(
     index: Int[Array, " n_chosen"],
     free: Bool[Array, " n_columns"],
 ) -> Float[Array, " n_chosen"]:
-    """Least squares on chosen columns from their normal equations (SI), nonnegative where physics demands it."""
+    """Least squares on chosen columns from their normal equations (SI), nonnegative where physics asks for it."""
     if not len(index):
         return np.zeros(0)
     A, b = G[np.ix_(index, index)], c[index]
@@ -238,9 +229,9 @@ def solved(
 def shared_information(
     rows: FrictionRows, chosen: Sequence[Float[Array, "_ _"]], weights: Float[Array, " n_dof"]
 ) -> tuple[tuple[Float[Array, "_ _"], ...], ...]:
-    """What each drive says about the rigid coefficients when its friction is left open.
+    """What each drive says about the base parameters when its friction is left open.
 
-    For every drive one triangular factor without each stretch, and as last one with all; the torque is its last column.
+    For every drive one triangular factor without each fold, and as last one with all; the torque is its last column.
 
     Args:
         rows: the rows.
@@ -251,8 +242,8 @@ def shared_information(
     for j in range(rows.n_dof):
         n_own = chosen[j].shape[1]
         whole = np.column_stack([chosen[j], rows.Y[j], rows.tau[j]]) * weights[j]
-        pieces = [triangular(whole[rows.stretch[j] == f]) for f in range(N_STRETCHES)]
-        sets = [[p for f, p in enumerate(pieces) if f != left] for left in range(N_STRETCHES)]
+        pieces = [triangular(whole[rows.fold[j] == f]) for f in range(N_FOLDS)]
+        sets = [[p for f, p in enumerate(pieces) if f != left] for left in range(N_FOLDS)]
         factors.append(tuple(triangular(np.vstack(kept))[n_own:, n_own:] for kept in [*sets, pieces]))
     return tuple(factors)
 
@@ -265,21 +256,21 @@ def leave_out(
     shared: Sequence[Sequence[Float[Array, "_ _"]]],
     weight: float,
 ) -> LeaveOut:
-    """Normal equations of the columns `D` (SI) of drive j, on all rows and without each stretch.
+    """Normal equations of the columns `D` (SI) of drive j, on all rows and without each fold.
 
-    Rows are weighted by `weight`, 1/(N·m); `shared` is what the drives say about the rigid coefficients.
+    Rows are weighted by `weight`, 1/(N·m); `shared` is what the drives say about the base parameters.
     """
     n_base = rows.Y[j].shape[1]
     whole = np.column_stack([rows.Y[j], D, rows.tau[j]]) * weight
-    pieces = [triangular(whole[rows.stretch[j] == f]) for f in range(N_STRETCHES)]
+    pieces = [triangular(whole[rows.fold[j] == f]) for f in range(N_FOLDS)]
     within, beyond = [], []
-    for left in range(N_STRETCHES + 1):
+    for left in range(N_FOLDS + 1):
         others = [_padded(shared[k][left], n_base, D.shape[1]) for k in range(rows.n_dof) if k != j and n_base]
         A = np.vstack([*(p for f, p in enumerate(pieces) if f != left), *others])
         rigid, rest = A[:, :n_base], A[:, n_base:]
         U, solve = projector(rigid)
         within.append(rest - U @ (U.T @ rest))
-        if left < N_STRETCHES:
+        if left < N_FOLDS:
             out = pieces[left]
             beyond.append(out[:, n_base:] - out[:, :n_base] @ (solve @ (U.T @ rest)))
     power = float(rows.power[j]) * len(rows.tau[j]) * weight**2
@@ -297,7 +288,7 @@ def _padded(factor: Float[Array, "n_kept n_shared"], n_base: int, n_columns: int
 def projector(
     A: Float[Array, "n_rows n_base"],
 ) -> tuple[Float[Array, "n_rows n_rank"], Float[Array, "n_base n_rank"]]:
-    """Orthonormal basis of the columns, and what turns coordinates in it into coefficients."""
+    """Orthonormal basis of the columns, and what turns coordinates in it into base parameters."""
     if not A.shape[1]:
         return np.zeros((len(A), 0)), np.zeros((0, 0))
     scale = np.linalg.norm(A, axis=0)

@@ -29,19 +29,16 @@ static inline int {p}_beyond_limits(const double q[{n}], const double dq[{n}], c
 """
 
 
-def memory_block(prefix: str, lengths: Sequence[Sequence[float]], positions: Sequence[str]) -> str:
-    """The state of presliding friction; `lengths` (rad or m) by joint, `positions` statements that fill at[] from q."""
-    p, n, n_states = prefix, f"{prefix.upper()}_N_DOF", len(lengths[0])
-    table = ", ".join("{" + ", ".join(literal(float(x)) for x in row) + "}" for row in lengths)
-    body = "\n    ".join(positions)
-    return f"""/* Memory of presliding friction: reset it once, update it with every position, in order. */
+def memory_block(prefix: str, n_states: int, positions: Sequence[str], updates: Sequence[str]) -> str:
+    """What friction remembers: `n_states` a joint; statements that fill at[] from q, and state->z from moved[]."""
+    p, n = prefix, f"{prefix.upper()}_N_DOF"
+    fill, body = "\n    ".join(positions), "\n    ".join(updates)
+    return f"""/* Memory of friction: reset it once, update it with every position, in order. */
 typedef struct {{
     double q[{n}];
     double z[{n}][{n_states}];
     int started;
 }} {p}_state;
-
-static const double {p}_length[{n}][{n_states}] = {{{table}}}; /* rad or m */
 
 static inline void {p}_state_reset({p}_state *state)
 {{
@@ -55,19 +52,15 @@ static inline void {p}_state_reset({p}_state *state)
 
 static inline void {p}_state_update({p}_state *state, const double q[{n}])
 {{
-    int i, k;
-    double at[{n}];
-    {body}
+    double at[{n}], moved[{n}];
+    int i;
+    {fill}
     for (i = 0; i < {n}; ++i) {{
-        const double moved = state->started ? at[i] - state->q[i] : 0.0;
-        const double side = moved > 0.0 ? 1.0 : -1.0;
+        moved[i] = state->started ? at[i] - state->q[i] : 0.0;
         state->q[i] = at[i];
-        for (k = 0; k < {n_states}; ++k) {{
-            const double left = exp(-fabs(moved)/{p}_length[i][k]);
-            state->z[i][k] = side + (state->z[i][k] - side)*left;
-        }}
     }}
     state->started = 1;
+    {body}
 }}
 """
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.formula import FUNCTIONS
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
@@ -81,7 +82,7 @@ def expected(model: TorqueModel, theta: Float[Array, " n_params"], motion: Motio
     rigid, weightless = TorqueModel(robot), TorqueModel(robot.with_gravity(np.zeros(3)))
     still = Motion(motion.t, motion.q, motion.dq, np.zeros_like(motion.q))
     friction = np.array(theta)
-    friction[[k for k, column in enumerate(model.columns) if column.name == "Ia"]] = 0.0
+    friction[model.n_inertial :].reshape(model.n_dof, -1)[:, list(model.inertia_terms)] = 0.0
     triangle = model.inertia_rows(motion.q) @ theta
     M = np.zeros((motion.n_samples, n, n))
     rows, columns = np.tril_indices(n)
@@ -208,7 +209,7 @@ def evaluate(text: str, prefix: str, name: str, model: TorqueModel, motion: Moti
     if found is None:
         raise ExportError(f"the C header has no function {prefix}_{name}")
     known: dict[str, object] = {"q": motion.q.T, "dq": motion.dq.T, "ddq": motion.ddq.T, **_tables(text, prefix)}
-    known["state_z"] = np.moveaxis(_states(model, motion), 0, -1)
+    known["state_z"] = np.moveaxis(model.joint_states(motion), 0, -1)
     result = np.zeros((*_shapes(model)[name], motion.n_samples))
     for statement in found.group(1).replace("state->z", "state_z").split(";"):
         line = " ".join(statement.split())
@@ -226,11 +227,6 @@ def evaluate(text: str, prefix: str, name: str, model: TorqueModel, motion: Moti
     return np.moveaxis(result, -1, 0)
 
 
-def _states(model: TorqueModel, motion: Motion) -> Float[Array, "n_samples n_dof n_states"]:
-    memory = [k for k, term in enumerate(model.terms) if term.name.startswith("Fd")]
-    return model.joint_columns(motion)[:, :, memory]
-
-
 def _tables(text: str, prefix: str) -> dict[str, object]:
     """The constant arrays of a header (SI), read from its text."""
     tables: dict[str, object] = {}
@@ -244,11 +240,8 @@ def _tables(text: str, prefix: str) -> dict[str, object]:
 def _value(node: ast.expr, known: Mapping[str, object], prefix: str) -> Array:
     functions: dict[str, Callable[[Array], Array]] = {
         "cos": np.cos, "sin": np.sin, "tanh": np.tanh, "exp": np.exp, "fabs": np.abs,
-        f"{prefix}_sign": np.sign,
-        f"{prefix}_ahead": lambda x: np.maximum(x, 0.0),
-        f"{prefix}_step": lambda x: np.where(x > 0.0, 1.0, 0.0),
-        f"{prefix}_logistic": lambda x: 1.0 / (1.0 + np.exp(-x)),
-    }  # fmt: skip
+        f"{prefix}_inverse": np.reciprocal,
+    } | {f"{prefix}_{name}": function for name, function in FUNCTIONS.items()}  # fmt: skip
     match node:
         case ast.Constant(value=float() as number):
             return np.array(number)

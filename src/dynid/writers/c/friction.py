@@ -1,29 +1,28 @@
-"""Friction and rotors as C: every friction model in terms of the motion of its motor."""
+"""Friction and rotors as C: the formulas of joint models in terms of the motion of their motor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.special import expit
 
 from dynid.chain.robot import Robot
-from dynid.dynamics.friction.load import LoadCoulomb
-from dynid.dynamics.joint_model import OnJoints
-from dynid.dynamics.model import TorqueModel
-from dynid.errors import ExportError
+from dynid.dynamics.formula import FUNCTIONS, Formula
 from dynid.writers.c.code import ZERO, Code, Product, Scalar, constant
 from dynid.writers.joint_terms import JointTerm
 
-__all__ = ["JointCode", "load_reference", "motor_values"]
+__all__ = ["HELPERS", "JointCode", "formula_code", "motor_values", "term_inputs"]
 
 HELPERS = {
     "sign": "return (double)((x > 0.0) - (x < 0.0));",
-    "ahead": "return x > 0.0 ? x : 0.0;",
+    "positive": "return x > 0.0 ? x : 0.0;",
     "step": "return x > 0.0 ? 1.0 : 0.0;",
     "logistic": "return 1.0/(1.0 + exp(-x));",
+    "inverse": "return 1.0/x;",
 }
-"""Functions of one number that friction needs beyond the mathematical library, with their bodies in C."""
+"""Functions of one number that formulas need beyond the mathematical library, with their bodies in C."""
+_LIBRARY = {"abs": "fabs", "exp": "exp", "tanh": "tanh"}
+"""Functions of formulas that the mathematical library of C has, by its names."""
 
 
 def motor_values(code: Code, robot: Robot, name: str) -> list[Scalar]:
@@ -33,12 +32,6 @@ def motor_values(code: Code, robot: Robot, name: str) -> list[Scalar]:
     if C is None:
         return joints
     return [code.sum(*((constant(float(r)), x) for r, x in zip(row, joints, strict=True))) for row in C]
-
-
-def load_reference(model: TorqueModel) -> LoadCoulomb | None:
-    """The load-dependent friction of a model, None without any."""
-    inner = [m.model if isinstance(m, OnJoints) else m for m in model.joint_models]
-    return next((m for m in inner if isinstance(m, LoadCoulomb)), None)
 
 
 class JointCode:
@@ -61,28 +54,10 @@ class JointCode:
             ]
 
     def column(self, term: JointTerm) -> Scalar:
-        """Torque of the motor per unit of the term.
-
-        Raises:
-            ExportError: for a friction model that has no C.
-        """
-        known: Mapping[str, Callable[[JointTerm], Scalar]] = {
-            "viscous": lambda t: self.dq[t.joint],
-            "coulomb": lambda t: self._call("sign", self.dq[t.joint]),
-            "offset": lambda t: Scalar(1.0),
-            "asymmetric": self._asymmetric,
-            "tanh": lambda t: self.code.call("tanh", self.code.sum((Scalar(1.0 / t.shape[0]), self.dq[t.joint]))),
-            "sigmoid": self._sigmoid,
-            "stribeck": self._stribeck,
-            "load": lambda t: self._product(
-                self.code.call("fabs", self.load[t.joint]), self._call("sign", self.dq[t.joint])
-            ),
-            "presliding": lambda t: Scalar(1.0, f"state->z[{t.joint}][{t.order}]"),
-            "rotor": lambda t: self.ddq[t.joint],
-        }
-        if term.model.name not in known:
-            raise ExportError(f"friction model {term.model.name!r} cannot be written as C")
-        return known[term.model.name](term)
+        """Torque of the motor per unit of the term."""
+        motion = {"dq": self.dq[term.joint], "ddq": self.ddq[term.joint]}
+        load = {"load": self.load[term.joint]} if self.load else {}
+        return formula_code(self.code, self.prefix, term.formula, motion | load | term_inputs(term))
 
     def torque(self, terms: Sequence[JointTerm], values: Mapping[int, Scalar]) -> list[Scalar]:
         """What the terms add to the torque of every joint (N·m or N); `values` holds θ by column."""
@@ -96,23 +71,28 @@ class JointCode:
         sums = [self.code.sum(*products) if products else ZERO for products in motors]
         return [self.code.sum(*((constant(float(C[m, j])), sums[m]) for m in range(n_dof))) for j in range(n_dof)]
 
-    def _call(self, helper: str, argument: Scalar) -> Scalar:
-        return self.code.call(f"{self.prefix}_{helper}", argument)
 
-    def _product(self, *factors: Scalar) -> Scalar:
-        return self.code.sum(factors)
+def term_inputs(term: JointTerm) -> dict[str, Scalar]:
+    """Shape numbers (SI) and states of a term's formula, by the names of the inputs."""
+    numbers = {f"shape[{k}]": Scalar(value) for k, value in enumerate(term.shape)}
+    states = {f"state[{k}]": Scalar(1.0, f"state->z[{term.joint}][{place}]") for k, place in enumerate(term.states)}
+    return numbers | states
 
-    def _asymmetric(self, term: JointTerm) -> Scalar:
-        dq = self.dq[term.joint]
-        helper, forwards = (("ahead", True), ("ahead", False), ("step", True), ("step", False))[term.order]
-        return self._call(helper, dq) if forwards else -self._call(helper, -dq)
 
-    def _sigmoid(self, term: JointTerm) -> Scalar:
-        steep, shift = term.shape
-        rise = self.code.sum((Scalar(steep), self.dq[term.joint]), (Scalar(steep * shift),))
-        return self.code.sum((self._call("logistic", rise),), (Scalar(-float(expit(steep * shift))),))
-
-    def _stribeck(self, term: JointTerm) -> Scalar:
-        dq = self.dq[term.joint]
-        fall = self.code.sum((Scalar(-1.0 / term.shape[0] ** 2), dq, dq))
-        return self._product(self.code.call("exp", fall), self._call("sign", dq))
+def formula_code(code: Code, prefix: str, formula: Formula, inputs: Mapping[str, Scalar]) -> Scalar:
+    """A formula as C, from its inputs by their names; what is constant is computed here."""
+    if not formula.parts:
+        return Scalar(formula.value) if formula.name == "number" else inputs[str(formula)]
+    a, *rest = (formula_code(code, prefix, part, inputs) for part in formula.parts)
+    match formula.name:
+        case "+":
+            return code.sum((a,), (rest[0],))
+        case "*":
+            return code.sum((a, rest[0]))
+        case "/" if rest[0].atom is None:
+            return code.sum((a, Scalar(1.0 / rest[0].factor)))
+        case "/":
+            return code.sum((a, code.call(f"{prefix}_inverse", rest[0])))
+    if a.atom is None:
+        return Scalar(float(FUNCTIONS[formula.name](np.array(a.factor))))
+    return code.call(_LIBRARY.get(formula.name, f"{prefix}_{formula.name}"), a)

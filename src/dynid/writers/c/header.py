@@ -12,17 +12,15 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.disk import write_whole
-from dynid.dynamics.friction.presliding import Presliding
-from dynid.dynamics.joint_model import OnJoints
 from dynid.dynamics.model import TorqueModel
 from dynid.regression.model import IdentifiedModel
 from dynid.writers.c.blocks import forward_block, limits_block, memory_block, self_test_block
 from dynid.writers.c.check import CompiledCheck, check_header
 from dynid.writers.c.code import ZERO, Code, Scalar, c_comment, c_name, literal
 from dynid.writers.c.dynamics import ChainCode
-from dynid.writers.c.friction import HELPERS, JointCode, load_reference, motor_values
+from dynid.writers.c.friction import HELPERS, JointCode, formula_code, motor_values, term_inputs
 from dynid.writers.exports import IMPOSSIBLE, Exported, export_motion, refuse_impossible
-from dynid.writers.joint_terms import JointTerm, joint_terms
+from dynid.writers.joint_terms import JointTerm, terms_by_joint
 
 __all__ = ["HeaderSource", "write_c_header"]
 
@@ -88,18 +86,25 @@ class HeaderSource:
     @cached_property
     def terms(self) -> tuple[JointTerm, ...]:
         """Friction and rotor terms of every joint (SI)."""
-        return joint_terms(self.model, self.theta)
-
-    @property
-    def lengths(self) -> tuple[int, Presliding | None]:
-        """How many states each joint has, and the model that has them."""
-        inner = [m.model if isinstance(m, OnJoints) else m for m in self.model.joint_models]
-        found = next((m for m in inner if isinstance(m, Presliding)), None)
-        return (0, None) if found is None else (len(found.shape), found)
+        return terms_by_joint(self.model, self.theta)
 
     @property
     def _state(self) -> list[str]:
-        return [f"const {self.prefix}_state *state"] if self.lengths[0] else []
+        return [f"const {self.prefix}_state *state"] if self.model.has_memory else []
+
+    @cached_property
+    def _needs_load(self) -> bool:
+        return any(joint_model.needs_load for joint_model in self.model.joint_models)
+
+    @cached_property
+    def _load_links(self) -> Float[Array, "n_links 10"] | None:
+        """Inertial parameters (SI) whose torque loads the gears; None where they are θ itself, or not needed."""
+        robot = self.model.robot
+        known = [joint_model.load_links(robot) for joint_model in self.model.joint_models if joint_model.needs_load]
+        if not known:
+            return None
+        links = np.zeros((robot.n_dof, 10)) if known[0] is None else known[0]
+        return None if np.array_equal(links.ravel(), self.theta[: self.model.n_inertial]) else links
 
     def _values(self) -> dict[int, Scalar]:
         return {
@@ -116,14 +121,9 @@ class HeaderSource:
 
     def _load(self, code: Code) -> list[Scalar]:
         """Rigid torque that gears feel; empty where no friction depends on it."""
-        load = load_reference(self.model)
-        if load is None:
-            return []
-        robot, links = self.model.robot, load.reference
+        robot, links = self.model.robot, self._load_links
         if links is None:
-            links = robot.nominal if robot.has_nominal else np.zeros((robot.n_dof, 10))
-        if np.array_equal(links.ravel(), self.theta[: self.model.n_inertial]):
-            return self._chain.torque(code)
+            return self._chain.torque(code) if self._needs_load else []
         numbers = {
             (i, k): Scalar(1.0, f"{self.prefix}_load_reference[{i}][{k}]") if links[i, k] else ZERO
             for i in range(robot.n_dof)
@@ -133,10 +133,9 @@ class HeaderSource:
 
     def text(self) -> str:
         """The header."""
-        parts = [self._opening(), self._tables(), self._helpers(), *self._functions()]
-        if self.lengths[0]:
-            parts.insert(2, self._memory())
-        if load_reference(self.model) is None:
+        functions = [*([self._memory()] if self.model.has_memory else []), *self._functions()]
+        parts = [self._opening(), self._tables(), *self._helpers("".join(functions)), *functions]
+        if not self._needs_load:
             parts.append(forward_block(self.prefix, remembers=bool(self._state)))
         motion = export_motion(self.model, N_SELF_TEST)
         tau = self.model.torque(motion, self.theta)
@@ -170,9 +169,8 @@ class HeaderSource:
         ]
         text = "/* Parameters: ten numbers a link about its frame, then the terms of every joint. */\n"
         text += f"static const double {self.prefix}_theta[{self.macro}_N_PARAMS] = {{\n" + "\n".join(rows) + "\n};\n"
-        load = load_reference(model)
-        if load is not None and load.reference is not None:
-            links = ",\n".join("    {" + ", ".join(map(literal, row.tolist())) + "}" for row in load.reference)
+        if self._load_links is not None:
+            links = ",\n".join("    {" + ", ".join(map(literal, row.tolist())) + "}" for row in self._load_links)
             text += "\n/* Links whose torque loads the gears, as kg, kg*m, kg*m^2. */\n"
             text += f"static const double {self.prefix}_load_reference[{self.macro}_N_DOF][10] = {{\n{links}\n}};\n"
         joints = [f"{joint.name} ({joint.type})" for joint in robot.joints]
@@ -184,19 +182,28 @@ class HeaderSource:
         return text + "\n" + limits_block(self.prefix)
 
     def _memory(self) -> str:
-        presliding = self.lengths[1]
-        assert presliding is not None
-        rows = [[row[i] if len(row) > 1 else row[0] for row in presliding.shape] for i in range(self.model.n_dof)]
-        code = Code()
+        code, moved = Code(), {}
         for i, value in enumerate(motor_values(code, self.model.robot, "q")):
             code.put(f"at[{i}]", value)
-        return memory_block(self.prefix, rows, list(code.lines()))
+        positions = list(code.lines())
+        code = Code()
+        for term in self.terms:
+            inputs = {"path": Scalar(1.0, f"moved[{term.joint}]")} | term_inputs(term)
+            for place, formula in zip(term.states, term.model.next_states, strict=True):
+                moved[term.joint, place] = formula_code(code, self.prefix, formula, inputs)
+        for (joint, place), value in moved.items():
+            code.put(f"state->z[{joint}][{place}]", value)
+        n_states = sum(len(joint_model.next_states) for joint_model in self.model.joint_models)
+        updates = [line for statement in code.lines() for line in _folded(statement)]
+        return memory_block(self.prefix, n_states, positions, updates)
 
-    def _helpers(self) -> str:
-        return "\n".join(
+    def _helpers(self, text: str) -> list[str]:
+        """The functions that `text` calls."""
+        return [
             f"static inline double {self.prefix}_{name}(double x)\n{{\n    {body}\n}}\n"
             for name, body in HELPERS.items()
-        )
+            if f"{self.prefix}_{name}(" in text
+        ]
 
     def _functions(self) -> list[str]:
         n = f"{self.macro}_N_DOF"
@@ -256,14 +263,14 @@ class HeaderSource:
         _put(code, self._chain.torque(code, pushed=False, heavy=False))
 
     def _friction(self, code: Code) -> None:
-        dry = [term for term in self.terms if term.model.name != "rotor"]
+        dry = [term for term in self.terms if not term.term.is_inertia]
         _put(code, JointCode(code, self.model.robot, self.prefix, self._load(code)).torque(dry, self._values()))
 
     def _mass(self, code: Code) -> None:
         n_dof, values = self.model.n_dof, self._values()
         M = self._chain.mass_matrix(code)
         C = np.eye(n_dof) if self.model.robot.transmission is None else self.model.robot.transmission
-        rotors = [term for term in self.terms if term.model.name == "rotor"]
+        rotors = [term for term in self.terms if term.term.is_inertia]
         for i in range(n_dof):
             for j in range(i + 1):
                 spun = [(Scalar(float(C[t.joint, i] * C[t.joint, j])), values[t.column]) for t in rotors]

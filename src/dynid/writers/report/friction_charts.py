@@ -17,7 +17,6 @@ __all__ = ["friction_figures"]
 POINTS = 800
 """Points of the cloud of one joint."""
 _CURVE_POINTS = 241
-_RUN_UP = 8
 
 
 def friction_figures(
@@ -43,9 +42,9 @@ def friction_figures(
     # Dense near standstill, where dry friction turns over.
     grid = np.linspace(-1.0, 1.0, _CURVE_POINTS)
     dq = np.sign(grid)[:, None] * np.abs(grid)[:, None] ** 2 * reach
-    drawn = [("friction", _steady(model, theta, dq), "@c2")]
+    drawn = [("friction", friction_curve(model, theta, dq), "@c2")]
     for k, (name, other, values) in enumerate(others):
-        drawn.append((shown(name), _steady(other, values, dq), f"@c{3 + k % 4}"))
+        drawn.append((shown(name), friction_curve(other, values, dq), f"@c{3 + k % 4}"))
     figures = []
     some = thinned(len(velocity), n_points)
     for j, joint in enumerate(model.robot.joints):
@@ -70,11 +69,3 @@ def friction_figures(
         }
         figures.append(Figure((cloud, *curves), layout, "", 270, joint.name, wide=False))
     return tuple(figures)
-
-
-def _steady(
-    model: TorqueModel, theta: Float[Array, " n_params"], dq: Float[Array, "n_points n_dof"]
-) -> Float[Array, "n_points n_dof"]:
-    """Friction over velocity after a run-up, without which presliding would still be under way at the first points."""
-    run_up = np.repeat(dq[:1], _RUN_UP, axis=0)
-    return friction_curve(model, theta, np.vstack([run_up, dq]))[_RUN_UP:]

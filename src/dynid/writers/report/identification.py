@@ -8,8 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from dynid.arrays import Array, Float
-from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.joint_model import OnJoints, ShapedModel
 from dynid.recording.conditioning import Samples, Segment
 from dynid.regression.estimate import UNRELIABLE, Estimate
 from dynid.regression.model import IdentifiedModel
@@ -254,11 +252,7 @@ def _friction_cloud(
 ) -> tuple[Float[Array, "n_rows n_dof"], Float[Array, "n_rows n_dof"]]:
     """Velocity, and the torque that neither links nor rotors explain, low-passed."""
     torque_model, rest = model.model, model.parameters.copy()
-    is_friction = [
-        not isinstance(whole.model if isinstance(whole, OnJoints) else whole, RotorInertia)
-        for whole in torque_model.joint_models
-        for _ in whole.terms
-    ]
+    is_friction = [joint_model.is_friction for joint_model in torque_model.joint_models for _ in joint_model.terms]
     own = rest[torque_model.n_inertial :].reshape(torque_model.n_dof, -1)
     own[:, np.array(is_friction, dtype=bool)] = 0.0
     velocity, residual = [], []
@@ -272,12 +266,10 @@ def _friction_cloud(
 def _shape_texts(model: IdentifiedModel) -> tuple[str, ...]:
     """The numbers that bend friction curves, which are no part of θ."""
     texts = []
-    for whole in model.model.joint_models:
-        inner = whole.model if isinstance(whole, OnJoints) else whole
-        if isinstance(inner, ShapedModel):
-            for shape, row in zip(inner.shapes, inner.shape, strict=True):
-                numbers = ", ".join(f"{value:.4g}" for value in row)
-                texts.append(f"{inner.name}: {shape.name} {numbers} {shape.units[0]}, by joint.")
+    for joint_model in model.model.joint_models:
+        for shape, row in zip(joint_model.shapes, joint_model.shape, strict=True):
+            numbers = ", ".join(f"{value:.4g}" for value in row)
+            texts.append(f"{joint_model.name}: {shape.name} {numbers} {shape.units[0]}, by joint.")
     return tuple(texts)
 
 

@@ -1,0 +1,21 @@
+"""A constant torque beside friction."""
+
+from dataclasses import dataclass
+
+from dynid.dynamics.formula import ONE
+from dynid.dynamics.joint_model import JointModel, Term
+
+__all__ = ["Offset"]
+
+
+@dataclass(frozen=True)
+class Offset(JointModel):
+    """A constant torque: sensor bias or asymmetric dry friction."""
+
+    name = "offset"
+    description = "constant torque"
+    kinds = ("constant",)
+    terms = (Term("Fo", "fo", ("N·m", "N"), ONE, nonnegative=False, share=0.02),)
+
+
+MODEL = Offset()
