@@ -20,7 +20,7 @@ STAGES = (
     "workflow",
     "writers",
 )
-LEAVES = ("errors", "arrays", "disk", "lazy")
+LEAVES = ("errors", "arrays", "disk", "lazy", "prose")
 """Modules that every other may import; a later leaf may import an earlier one."""
 EXEMPT = ("cli", "__init__", "__main__")
 
