@@ -11,7 +11,6 @@ from cyclopts import Parameter
 
 from dynid.cli.console import emit_json
 from dynid.cli.doctor import findings_json, show_findings
-from dynid.cli.exporting import say_of_urdf, warn_of_urdf
 from dynid.cli.fit_options import FitOptions
 from dynid.cli.identify_doctor import LogsRefused, examined_logs, tell_refusal
 from dynid.cli.identify_job import IdentifyJob, Outcome
@@ -20,6 +19,7 @@ from dynid.cli.identify_report import compared, data_notes
 from dynid.cli.options import JsonFlag, RobotName, RobotOptions, checked_seed, free_place
 from dynid.cli.pipeline import LogOptions, provenance, with_band
 from dynid.cli.progress import Step, progress
+from dynid.cli.robot_urdf import say_of_urdf, warn_of_urdf
 from dynid.cli.searching import searched_friction
 from dynid.cli.workers import Workers, WorkersOption
 from dynid.disk import at_once, claimed

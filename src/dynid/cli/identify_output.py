@@ -7,9 +7,9 @@ from pathlib import Path
 
 from dynid.cli.console import note, say, table, warn
 from dynid.cli.doctor import findings_json
-from dynid.cli.exporting import urdf_content, write_urdf_like_its_origin
 from dynid.cli.identify_job import Outcome
 from dynid.cli.pipeline import band_json, error_json, links_json, parameters_json
+from dynid.cli.robot_urdf import urdf_content
 from dynid.cli.searching import say_reasons, warn_of_one_way_joints
 from dynid.disk import write_whole
 from dynid.errors import DynidError
@@ -18,6 +18,7 @@ from dynid.review import Finding
 from dynid.validation import Criterion, Validation, judge, verdict_json
 from dynid.validation.verdict import worst
 from dynid.writers import Report
+from dynid.writers.origin import write_urdf_like_its_origin
 from dynid.writers.report.tables import spread_percent
 
 __all__ = ["outcome_json", "show_outcome", "verdict", "write_outcome"]
@@ -76,9 +77,9 @@ def write_outcome(out: Path, result: IdentifiedModel, report: Report, content: d
     write_whole(out / "run.json", json_format.dumps(dict(result.provenance), indent=1, default=str) + "\n")
     files = {"model": str(out / "model.json"), "report": str(out / "report.html"), "run": str(out / "run.json")}
     if result.consistent:
-        done, how = write_urdf_like_its_origin(result, out / "robot.urdf")
+        done = write_urdf_like_its_origin(result, out / "robot.urdf")
         files["urdf"] = str(done.path)
-        content["urdf"] = urdf_content(done, how)
+        content["urdf"] = urdf_content(done)
     return files
 
 

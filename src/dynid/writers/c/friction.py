@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from scipy.special import expit
 
+from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.dynamics.friction.load import LoadCoulomb
 from dynid.dynamics.joint_model import OnJoints
@@ -15,7 +16,7 @@ from dynid.errors import ExportError
 from dynid.writers.c.code import ZERO, Code, Product, Scalar, constant
 from dynid.writers.joint_terms import JointTerm
 
-__all__ = ["JointCode", "load_reference", "motor_values"]
+__all__ = ["JointCode", "gear_links", "load_reference", "motor_values"]
 
 HELPERS = {
     "sign": "return (double)((x > 0.0) - (x < 0.0));",
@@ -39,6 +40,16 @@ def load_reference(model: TorqueModel) -> LoadCoulomb | None:
     """The load-dependent friction of a model, None without any."""
     inner = [m.model if isinstance(m, OnJoints) else m for m in model.joint_models]
     return next((m for m in inner if isinstance(m, LoadCoulomb)), None)
+
+
+def gear_links(model: TorqueModel) -> Float[Array, "n_links 10"]:
+    """Links (SI) whose torque loads the gears; none where no friction depends on it."""
+    load = load_reference(model)
+    if load is None:
+        return np.zeros((0, 10))
+    if load.reference is not None:
+        return load.reference
+    return model.robot.nominal if model.robot.has_nominal else np.zeros((model.n_dof, 10))
 
 
 class JointCode:

@@ -17,7 +17,9 @@ __all__ = ["friction_figures"]
 POINTS = 800
 """Points of the cloud of one joint."""
 _CURVE_POINTS = 241
+"""Points of a curve; odd, so that one is standstill."""
 _RUN_UP = 8
+"""Points of travel before a curve starts, after which presliding friction has settled."""
 
 
 def friction_figures(
