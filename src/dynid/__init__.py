@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dynid.review import *  # noqa: F403
     from dynid.simulation import *  # noqa: F403
     from dynid.tracking import (
-        Bound as Bound,
+        StateBound as StateBound,
         Consistent as Consistent,
         ConstrainedFilter as ConstrainedFilter,
         ContactObserver as ContactObserver,
@@ -158,7 +158,7 @@ _HOMES = {
         "read_retrieval",
     ),
     "dynid.tracking": (
-        "Bound",
+        "StateBound",
         "Consistent",
         "ConstrainedFilter",
         "ContactObserver",
