@@ -15,7 +15,7 @@ from dynid import TorqueModel, friction_models, load_robot, random_motion
 from dynid.dynamics import RotorInertia
 from dynid.writers.c.check import FLAGS, expected, find_compiler, run_header
 from dynid.writers.c.header import HeaderSource
-from dynid.writers.exports import relative_error
+from dynid.writers.exported import relative_error
 
 N_CALLS = 200_000
 N_STATES = 1000

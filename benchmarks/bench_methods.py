@@ -28,7 +28,7 @@ from dynid.regression import (
     compress,
 )
 from dynid.regression.feasible.certificate import ProvenFeasible, is_feasible
-from dynid.tracking import Annealing, Bound, Consistent, ConstrainedFilter, Entry, StateMap
+from dynid.tracking import Consistent, ConstrainedFilter, Entry, ProcessNoise, StateBound, StateMap
 from dynid.validation import compare_torque
 
 ROUNDING = -1e-9
@@ -75,7 +75,7 @@ def tracked(case: Case) -> Array:
     peak = np.max(np.abs(np.concatenate([segment.tau for segment in case.train.segments])), axis=0)
     scale = np.repeat(peak, len(model.terms))
     own = [
-        Entry(symbol, Bound(float(-0.01 * size if term.nonnegative else -size), float(size)))
+        Entry(symbol, StateBound(float(-0.01 * size if term.nonnegative else -size), float(size)))
         for symbol, size, term in zip(model.symbols[model.n_inertial :], scale, model.n_dof * model.terms, strict=True)
     ]
     pieces: list[Entry | Consistent] = [*(Consistent(link, scale=0.15) for link in model.robot.link_names), *own]
@@ -84,7 +84,7 @@ def tracked(case: Case) -> Array:
         model=model,
         state=StateMap.of(model, theta, pieces),
         noise=0.02 * np.maximum(peak, 1e-6),
-        annealing=Annealing(start=0.0),
+        process_noise=ProcessNoise(start=0.0),
         noise_memory=500.0,
     )
     tracker = options.start()

@@ -21,7 +21,7 @@ from dynid import InertialParameters, Motion, TorqueModel, friction_models, load
 from dynid.arrays import Array
 from dynid.chain import consistency
 from dynid.simulation.synthetic import plausible_parameters
-from dynid.tracking import Consistent, ConstrainedFilter, StateMap, Tracker, following, load_filter
+from dynid.tracking import Consistent, ConstrainedFilter, ProcessNoise, StateMap, Tracker, load_filter
 from tests.regression.logs import exciting_motion
 
 N_STEPS = int(os.environ.get("DYNID_SOAK_STEPS", "10_000_000"))
@@ -71,7 +71,9 @@ def consistent() -> ConstrainedFilter:
     """The load by log-Cholesky numbers: possible whatever the state."""
     model, theta = arm()
     state = StateMap.of(model, theta, [Consistent("load")], load=LOAD)
-    return ConstrainedFilter(model=model, state=state, noise=np.full(2, NOISE), annealing=following(3e-4))
+    return ConstrainedFilter(
+        model=model, state=state, noise=np.full(2, NOISE), process_noise=ProcessNoise.constant(3e-4)
+    )
 
 
 def spoiled(tau: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -12,10 +12,10 @@ from benchmarks import Item, Line, Table
 from dynid import TorqueModel, friction_models, load_robot, random_motion
 from dynid.dynamics import Motion
 from dynid.tracking import (
-    Annealing,
-    Bound,
     ConstrainedFilter,
     Entry,
+    ProcessNoise,
+    StateBound,
     StateMap,
     Tracker,
     core,
@@ -42,11 +42,11 @@ def panda() -> tuple[TorqueModel, np.ndarray, Motion, np.ndarray]:
 def arm(model: TorqueModel, theta: np.ndarray) -> ConstrainedFilter:
     """All 91 parameters as states."""
     pieces = [
-        Entry(symbol, Bound(float(value - 1.0 - abs(value)), float(value + 1.0 + abs(value))))
+        Entry(symbol, StateBound(float(value - 1.0 - abs(value)), float(value + 1.0 + abs(value))))
         for symbol, value in zip(model.symbols, theta, strict=True)
     ]
     state = StateMap.of(model, theta, pieces)
-    return ConstrainedFilter(model=model, state=state, noise=np.full(7, 0.3), annealing=Annealing())
+    return ConstrainedFilter(model=model, state=state, noise=np.full(7, 0.3), process_noise=ProcessNoise())
 
 
 def rate(options: ConstrainedFilter, motion: Motion, measured: np.ndarray) -> float:
@@ -141,11 +141,11 @@ def size_table(
     rates = []
     for n_states in sizes:
         pieces = [
-            Entry(symbol, Bound(float(value - 1.0 - abs(value)), float(value + 1.0 + abs(value))))
+            Entry(symbol, StateBound(float(value - 1.0 - abs(value)), float(value + 1.0 + abs(value))))
             for symbol, value in list(zip(model.symbols, theta, strict=True))[-n_states:]
         ]
         state = StateMap.of(model, theta, pieces)
-        options = ConstrainedFilter(model=model, state=state, noise=np.full(7, 0.3), annealing=Annealing())
+        options = ConstrainedFilter(model=model, state=state, noise=np.full(7, 0.3), process_noise=ProcessNoise())
         rates.append(rate(options, motion, measured))
     rows = tuple(
         (str(size), f"{value / rates[-1]:.2f}", f"{value / 1000.0:.1f}")

@@ -16,7 +16,7 @@ from dynid import (
     load_robot,
     smooth_motion,
 )
-from dynid.tracking import Annealing, samples_of_motion
+from dynid.tracking import ProcessNoise, samples_of_motion
 
 robot = load_robot("spatial2r")
 model = TorqueModel(robot)
@@ -34,7 +34,7 @@ filter_ = ConstrainedFilter(
     model=model,
     state=StateMap.of(model, wrong, [Consistent(link) for link in robot.link_names]),
     noise=noise,
-    annealing=Annealing(start=0.0),
+    process_noise=ProcessNoise(start=0.0),
     initial_std=0.3,
 )
 tracker = filter_.start()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dynid.review import *  # noqa: F403
     from dynid.simulation import *  # noqa: F403
     from dynid.tracking import (
-        Bound as Bound,
+        StateBound as StateBound,
         Consistent as Consistent,
         ConstrainedFilter as ConstrainedFilter,
         ContactObserver as ContactObserver,
@@ -161,7 +161,7 @@ _HOMES = {
         "read_constraints",
     ),
     "dynid.tracking": (
-        "Bound",
+        "StateBound",
         "Consistent",
         "ConstrainedFilter",
         "ContactObserver",

@@ -12,6 +12,7 @@ __all__ = [
     "DynidError",
     "ExcitationError",
     "ExportError",
+    "InconsistentModel",
     "ModelFileError",
     "MotionError",
     "OutputError",
@@ -68,6 +69,10 @@ class ContradictoryBounds(ParameterError):
 
 class ExportError(DynidError, ValueError):
     """An export that was refused; nothing was written."""
+
+
+class InconsistentModel(ExportError):
+    """A model that is not exported because its links are not physically consistent, or because it has none."""
 
 
 class ModelFileError(DynidError, ValueError):

@@ -12,13 +12,13 @@ import pytest
 
 from dynid import Motion, TorqueModel, load_robot
 from dynid.cli import main
-from dynid.cli.exporting import origin_of, write_urdf_like_its_origin
 from dynid.cli.identify import _texts
 from dynid.cli.options import RobotOptions
 from dynid.cli.pipeline import hashed
 from dynid.regression import save_model
+from dynid.writers.origin import robot_origin, write_urdf_like_its_origin
 from tests.processes import PATIENCE
-from tests.writers.exported import impossible, model_of
+from tests.writers.exported import inconsistent, model_of
 from tests.writers.test_mjcf import ARM as MJCF
 from tests.writers.test_urdf import ARM, LOCK
 
@@ -112,23 +112,23 @@ def test_an_mjcf_model_is_written_into_its_file_and_as_a_fresh_urdf(folder, rng,
 
 
 @pytest.mark.parametrize("to", ["urdf", "mjcf", "c"])
-def test_an_impossible_model_is_refused_with_exit_code_1_and_forced_with_a_warning(to, folder, rng, capsys):
-    save_model(impossible(model_of(load_robot("spatial2r"), rng)), folder / "bad.json")
+def test_an_inconsistent_model_is_refused_with_exit_code_1_and_forced_with_a_warning(to, folder, rng, capsys):
+    save_model(inconsistent(model_of(load_robot("spatial2r"), rng)), folder / "bad.json")
     assert main(["export", "bad.json", "--to", to, "--out", "bad.out"]) == 1
-    assert "physically impossible" in capsys.readouterr().err
+    assert "not physically consistent" in capsys.readouterr().err
     assert not (folder / "bad.out").exists()
     assert main(["export", "bad.json", "--to", to, "--out", "bad.out", "--force", "--json"]) == 0
     captured = capsys.readouterr()
-    assert "NOT POSSIBLE, written by --force" in captured.err
+    assert "NOT CONSISTENT, written by --force" in captured.err
     assert json.loads(captured.out)["possible"] is False
-    assert "NOT PHYSICALLY POSSIBLE" in (folder / "bad.out").read_text()
+    assert "NOT PHYSICALLY CONSISTENT" in (folder / "bad.out").read_text()
 
 
 def test_a_model_without_links_is_exported_as_a_table_and_by_force_as_c(folder, rng, capsys):
     model = replace(model_of(load_robot("planar2r"), rng), theta=None, labels=(), estimator="ols")
     save_model(model, folder / "ols.json")
     assert main(["export", "ols.json", "--to", "c", "--out", "arm.h"]) == 1
-    assert "gives no link parameters" in capsys.readouterr().err
+    assert "base parameters only, no link parameters" in capsys.readouterr().err
     assert main(["export", "ols.json", "--to", "csv", "--out", "table.csv"]) == 0
     assert main(["export", "ols.json", "--to", "c", "--out", "arm.h", "--force"]) == 0
 
@@ -170,13 +170,13 @@ def test_robot_urdf_keeps_the_layout_of_the_file_the_model_came_from(folder, rng
     path = folder / "robot.urdf"
     path.write_text(ARM)
     model = recorded(model_of(load_robot(path, lock=LOCK), rng), path, ["finger=0.03"])
-    assert origin_of(model, "robot").path == path
-    done, how = write_urdf_like_its_origin(model, folder / "result" / "robot.urdf")
-    assert "nothing else changed" in how
+    assert robot_origin(model, "robot").path == path
+    done = write_urdf_like_its_origin(model, folder / "result" / "robot.urdf")
+    assert "nothing else changed" in done.how
     assert "<!-- from CAD -->" in done.path.read_text()
     assert path.read_text() == ARM
     # In the folder of the robot file itself the copy takes its place, layout and all.
-    assert "<!-- from CAD -->" in write_urdf_like_its_origin(model, path)[0].path.read_text()
+    assert "<!-- from CAD -->" in write_urdf_like_its_origin(model, path).path.read_text()
 
 
 def test_identify_records_where_joints_were_locked():
@@ -188,7 +188,7 @@ def test_the_provenance_of_a_refined_model_is_followed_to_its_robot_file(folder,
     path.write_text(ARM)
     model = recorded(model_of(load_robot(path, lock=LOCK), rng), path, ["finger=0.03"])
     refined = replace(model, provenance={"inputs": {"bounds.csv": "0"}, "of": dict(model.provenance)})
-    origin = origin_of(refined, "robot")
+    origin = robot_origin(refined, "robot")
     assert origin.path == path
     assert origin.lock == {"finger": 0.03}
 

@@ -520,12 +520,12 @@ def _check_model(found: IdentifiedModel, path: Path, rng: random.Random) -> None
 
 
 def _filter() -> Any:
-    from dynid.tracking import Bound, ConstrainedFilter, StateMap
+    from dynid.tracking import ConstrainedFilter, StateBound, StateMap
     from dynid.tracking.state_map import Entry
 
     model = TorqueModel(PLANAR)
     theta = model.nominal()
-    pieces = [Entry(symbol, Bound(v - 1.0, v + 1.0)) for symbol, v in zip(model.symbols, theta, strict=True)]
+    pieces = [Entry(symbol, StateBound(v - 1.0, v + 1.0)) for symbol, v in zip(model.symbols, theta, strict=True)]
     return ConstrainedFilter(model=model, state=StateMap.of(model, theta, pieces), noise=np.full(2, 0.1))
 
 

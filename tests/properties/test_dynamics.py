@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dynid.chain import BUILT_IN, InertialParameters, consistency
 from dynid.dynamics import LagrangianModel, Motion, TorqueModel, base_parameters, friction_models
 from dynid.regression.constraints.link_parameters import p_from_theta, theta_from_p, theta_of
-from dynid.tracking import Bound, StateMap
+from dynid.tracking import StateBound, StateMap
 from dynid.tracking.state_map import Entry
 from tests.properties.strategies import link_of, links, motion_of, robot_of, robots, seeds
 
@@ -126,7 +126,7 @@ def test_states_of_the_filter_start_at_their_parameters_and_stay_between_their_b
     model = TorqueModel(BUILT_IN["planar2r"]())
     theta = model.nominal()
     lower, upper = theta - width * rng.uniform(0.1, 1.0, 20), theta + width * rng.uniform(0.1, 1.0, 20)
-    pieces = [Entry(s, Bound(a, b)) for s, a, b in zip(model.symbols, lower, upper, strict=True)]
+    pieces = [Entry(s, StateBound(a, b)) for s, a, b in zip(model.symbols, lower, upper, strict=True)]
     state = StateMap.of(model, theta, pieces)
     np.testing.assert_allclose(state.at(state.x0).theta[:20], theta, rtol=0.0, atol=1e-9 * width)
     far = state.at(state.x0 + rng.normal(size=20) * 1e3).theta[:20]

@@ -70,7 +70,7 @@ def test_exported_urdf_predicts_the_same_torque(robot, tmp_path, rng):
 def test_a_model_without_links_is_not_exported(tmp_path, rng):
     model = identified(load_robot("planar2r"), rng, OLS())
     assert not model.consistent
-    with pytest.raises(ExportError, match="gives no link parameters"):
+    with pytest.raises(ExportError, match="gives base parameters only, no link parameters"):
         write_urdf(model, tmp_path / "robot.urdf")
     theta = np.zeros(model.model.n_params)
     theta[[0, 10]] = -1.0
@@ -83,7 +83,7 @@ def test_a_model_without_links_is_not_exported(tmp_path, rng):
         covariance=model.covariance,
         theta=theta,
     )
-    with pytest.raises(ExportError, match=r"physically impossible: link1 .*, link2 "):
+    with pytest.raises(ExportError, match=r"physically consistent: link1 .*, link2 "):
         write_urdf(impossible, tmp_path / "robot.urdf")
     assert list(tmp_path.iterdir()) == []
 

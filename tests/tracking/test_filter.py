@@ -18,15 +18,14 @@ from dynid.dynamics import (
 from dynid.errors import MotionError, TrackingError
 from dynid.tracking import (
     LOAD_SYMBOLS,
-    Annealing,
-    Bound,
     Consistent,
     ConstrainedFilter,
     Entry,
-    Outcome,
+    ProcessNoise,
     Sample,
+    SampleOutcome,
+    StateBound,
     StateMap,
-    following,
     health,
     resume,
     save_checkpoint,
@@ -42,7 +41,8 @@ NOISE = np.full(7, 0.3)
 
 def wide(theta, symbols):
     return [
-        Entry(s, Bound(float(v - 1.0 - abs(v)), float(v + 1.0 + abs(v)))) for s, v in zip(symbols, theta, strict=True)
+        Entry(s, StateBound(float(v - 1.0 - abs(v)), float(v + 1.0 + abs(v))))
+        for s, v in zip(symbols, theta, strict=True)
     ]
 
 
@@ -94,7 +94,7 @@ def test_rows_are_the_model_s_torque_wrench_and_load(robot, rng):
 
 def test_the_tool_wrench_of_a_still_load_is_its_weight():
     load = InertialParameters.from_com(2.0, (0.0, 0.0, 0.1), 0.01 * np.eye(3))
-    state = StateMap.of(PANDA, THETA, [Entry("mL", Bound(0.0, 4.0))], load=load)
+    state = StateMap.of(PANDA, THETA, [Entry("mL", StateBound(0.0, 4.0))], load=load)
     options = ConstrainedFilter(model=PANDA, state=state, noise=np.ones(6), measure=("tool-wrench",))
     memory, still = _scratch(options), np.zeros(7)
     predict_rows(options.rows, still, still, still, state.at(state.x0).theta, memory.work)
@@ -102,7 +102,7 @@ def test_the_tool_wrench_of_a_still_load_is_its_weight():
 
 
 def test_scalar_updates_of_the_factors_equal_the_dense_filter(rng):
-    options = all_states(PANDA, THETA, annealing=following(1e-4), carry="state")
+    options = all_states(PANDA, THETA, process_noise=ProcessNoise.constant(1e-4), carry="state")
     motion = moving(20, rng)
     measured = PANDA.torque(motion, 1.1 * THETA) + 0.3 * rng.standard_normal((20, 7))
     tracker = options.start()
@@ -124,7 +124,7 @@ def test_scalar_updates_of_the_factors_equal_the_dense_filter(rng):
 
 
 def test_covariance_stays_symmetric_and_positive_definite(rng):
-    tracker = all_states(PANDA, THETA, noise=np.full(7, 1e-4), annealing=Annealing(start=0.0)).start()
+    tracker = all_states(PANDA, THETA, noise=np.full(7, 1e-4), process_noise=ProcessNoise(start=0.0)).start()
     motion = moving(5000, rng)
     tracker.run(motion, PANDA.torque(motion, THETA), every=5000)
     P = tracker.covariance
@@ -180,9 +180,11 @@ def test_unexcited_parameters_stay_where_they_are():
 def test_a_parameter_pushed_against_a_bound_stops_there_and_comes_back(rng):
     model = TorqueModel(load_robot("planar2r"))
     theta = model.nominal()
-    bound = Bound(0.5 * theta[11], 1.5 * theta[11])
+    bound = StateBound(0.5 * theta[11], 1.5 * theta[11])
     state = StateMap.of(model, theta, [Entry("mc2x", bound)])
-    tracker = ConstrainedFilter(model=model, state=state, noise=np.full(2, 0.05), annealing=following(1e-3)).start()
+    tracker = ConstrainedFilter(
+        model=model, state=state, noise=np.full(2, 0.05), process_noise=ProcessNoise.constant(1e-3)
+    ).start()
     motion = moving(6000, rng, model)
     heavy = theta.copy()
     heavy[11] *= 2.0
@@ -226,12 +228,12 @@ def test_missing_values_are_skipped_and_counted_never_absorbed(rng):
     samples = [Sample(motion.t[k], motion.q[k], motion.dq[k], motion.ddq[k], measured[k]) for k in range(10)]
     bad = measured[4].copy()
     bad[2] = np.nan
-    assert tracker.step(samples[0]) is Outcome.ABSORBED
-    assert tracker.step(samples[4]._replace(tau=bad)) is Outcome.NOT_FINITE
-    assert tracker.step(samples[4]._replace(tau=None)) is Outcome.NOT_FINITE
-    assert tracker.step(samples[4]._replace(q=np.full(7, np.inf))) is Outcome.NOT_FINITE
-    assert tracker.step(samples[0]) is Outcome.BACKWARDS
-    assert tracker.step(samples[1]) is Outcome.ABSORBED
+    assert tracker.step(samples[0]) is SampleOutcome.ABSORBED
+    assert tracker.step(samples[4]._replace(tau=bad)) is SampleOutcome.NOT_FINITE
+    assert tracker.step(samples[4]._replace(tau=None)) is SampleOutcome.NOT_FINITE
+    assert tracker.step(samples[4]._replace(q=np.full(7, np.inf))) is SampleOutcome.NOT_FINITE
+    assert tracker.step(samples[0]) is SampleOutcome.BACKWARDS
+    assert tracker.step(samples[1]) is SampleOutcome.ABSORBED
     clean.step(samples[0])
     clean.step(samples[1])
     np.testing.assert_array_equal(tracker.state.x, clean.state.x)
@@ -286,7 +288,7 @@ def test_filters_that_cannot_work_are_refused(options, message):
 
 def test_process_noise_cannot_be_negative():
     with pytest.raises(TrackingError, match="process noise cannot be negative"):
-        Annealing(start=-1.0)
+        ProcessNoise(start=-1.0)
 
 
 def test_samples_that_do_not_fit_are_refused(rng):

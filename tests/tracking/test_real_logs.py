@@ -11,15 +11,15 @@ from dynid.dynamics import RotorInertia, TorqueModel, base_parameters, friction_
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import Feasible, SampleRows, compress
 from dynid.tracking import (
-    Annealing,
-    Bound,
     Consistent,
     ConstrainedFilter,
     ContactObserver,
     Entry,
     LoadEvent,
     LoadWatch,
+    ProcessNoise,
     Sample,
+    StateBound,
     StateMap,
     load_filter,
 )
@@ -45,14 +45,14 @@ def entries(model, theta):
     pieces = []
     for symbol, column, value in zip(model.symbols, model.columns, theta, strict=True):
         if column.name == "m":
-            bound = Bound(0.0, 2.0 * value)
+            bound = StateBound(0.0, 2.0 * value)
         elif column.name in ("Ixx", "Iyy", "Izz"):
-            bound = Bound(0.0, 2.0 * value + 0.05)
+            bound = StateBound(0.0, 2.0 * value + 0.05)
         elif column.name in ("Fv", "Fc"):
-            bound = Bound(-1e-3, 2.0 * abs(value) + 0.5)
+            bound = StateBound(-1e-3, 2.0 * abs(value) + 0.5)
         else:
             reach = {"kg·m": 1.0, "kg·m²": 0.05 + abs(value)}.get(column.unit, 1.0)
-            bound = Bound(value - reach, value + reach)
+            bound = StateBound(value - reach, value + reach)
         pieces.append(Entry(symbol, bound))
     return pieces
 
@@ -74,7 +74,7 @@ def test_one_pass_from_twenty_percent_wrong_predicts_the_rest_like_the_batch_fit
         model=model,
         state=StateMap.of(model, wrong, pieces(model, wrong)),
         noise=np.full(7, 0.4),
-        annealing=Annealing(start=0.0),
+        process_noise=ProcessNoise(start=0.0),
         initial_std=0.3,
         noise_memory=500.0,
     ).start()

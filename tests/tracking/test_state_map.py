@@ -6,26 +6,31 @@ import pytest
 from dynid.chain import InertialParameters, consistency, load_robot
 from dynid.dynamics import RotorInertia, TorqueModel, friction_models
 from dynid.errors import ParameterError, TrackingError, UnknownName
-from dynid.tracking import LOAD, Bound, Consistent, Entry, Principal, StateMap
+from dynid.tracking import LOAD_LINK, Consistent, Entry, Principal, StateBound, StateMap
 
 MODEL = TorqueModel(load_robot("panda"), (RotorInertia(), *friction_models("viscous+coulomb")))
 THETA = MODEL.nominal() + np.where(np.arange(MODEL.n_params) >= MODEL.n_inertial, 0.3, 0.0)
 LOADED = InertialParameters.from_com(2.0, (0.02, -0.01, 0.08), np.diag([0.02, 0.03, 0.025]))
-WIDE = Bound(-5.0, 5.0)
+WIDE = StateBound(-5.0, 5.0)
 
 
 def principal(link, *, moment):
-    positive = Bound(0.0, 10.0)
+    positive = StateBound(0.0, 10.0)
     return Principal(link, positive, (positive,) * 3, (WIDE,) * 3 if moment else None)
 
 
 PIECES = {
-    "entries": [Entry("m3", Bound(0.0, 9.0)), Entry("mc2x", WIDE), Entry("J4xy", WIDE), Entry("fv2", Bound(0.0, 2.0))],
-    "rotor": [Entry("Ia5", Bound(0.0, 1.0)), Entry("mL", Bound(-1.0, 5.0))],
-    "principal": [principal("link3", moment=False), principal(LOAD, moment=False)],
-    "moments": [principal("link3", moment=True), principal(LOAD, moment=True)],
-    "log-Cholesky": [Consistent("link2"), Consistent(LOAD), Entry("fc1", Bound(0.0, 2.0))],
-    "free": [Entry("m3", Bound(scale=0.5)), Entry("fc1", Bound())],
+    "entries": [
+        Entry("m3", StateBound(0.0, 9.0)),
+        Entry("mc2x", WIDE),
+        Entry("J4xy", WIDE),
+        Entry("fv2", StateBound(0.0, 2.0)),
+    ],
+    "rotor": [Entry("Ia5", StateBound(0.0, 1.0)), Entry("mL", StateBound(-1.0, 5.0))],
+    "principal": [principal("link3", moment=False), principal(LOAD_LINK, moment=False)],
+    "moments": [principal("link3", moment=True), principal(LOAD_LINK, moment=True)],
+    "log-Cholesky": [Consistent("link2"), Consistent(LOAD_LINK), Entry("fc1", StateBound(0.0, 2.0))],
+    "free": [Entry("m3", StateBound(scale=0.5)), Entry("fc1", StateBound())],
 }
 
 
@@ -57,7 +62,7 @@ def test_log_cholesky_is_consistent_whatever_the_state(rng):
 
 def test_an_initial_value_outside_its_bounds_is_refused_by_name():
     with pytest.raises(ParameterError, match=r"m3 starts at 3\.2286 kg, outside its bounds \(0, 1\)"):
-        StateMap.of(MODEL, THETA, [Entry("m3", Bound(0.0, 1.0))])
+        StateMap.of(MODEL, THETA, [Entry("m3", StateBound(0.0, 1.0))])
 
 
 @pytest.mark.parametrize(
@@ -67,7 +72,7 @@ def test_an_initial_value_outside_its_bounds_is_refused_by_name():
         ([principal("link9", moment=False)], UnknownName, "no link 'link9'"),
         ([Entry("m3", WIDE), Entry("m3", WIDE)], ParameterError, "m3 is named twice"),
         ([], TrackingError, "name at least one state"),
-        ([Consistent(LOAD)], ParameterError, "load: starts physically impossible"),
+        ([Consistent(LOAD_LINK)], ParameterError, "load: does not start physically consistent"),
     ],
 )
 def test_states_that_make_no_sense_are_refused(pieces, error, message):
@@ -81,4 +86,4 @@ def test_states_that_make_no_sense_are_refused(pieces, error, message):
 )
 def test_bounds_that_hold_nothing_are_refused(lower, upper, slope, message):
     with pytest.raises(ParameterError, match=message):
-        Bound(lower, upper, slope)
+        StateBound(lower, upper, slope)

@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.chain import InertialParameters, load_robot
 from dynid.dynamics import Motion, TorqueModel
-from dynid.tracking import LOAD, Annealing, Bound, ConstrainedFilter, Principal, StateMap, following
+from dynid.tracking import LOAD_LINK, ConstrainedFilter, Principal, ProcessNoise, StateBound, StateMap
 
 OMEGA = 0.3141592653589793
 A = np.array(
@@ -73,8 +73,8 @@ def principal_pieces(theta: Array, upper: float = 2.0) -> list[Principal]:
     pieces = []
     for row, name in zip(theta.reshape(-1, 10), ROBOT.link_names, strict=True):
         body = InertialParameters(row)
-        first, second, third = (Bound(0.0, upper * value) for value in np.linalg.eigvalsh(body.inertia_com))
-        pieces.append(Principal(name, Bound(0.0, upper * body.mass), (first, second, third)))
+        first, second, third = (StateBound(0.0, upper * value) for value in np.linalg.eigvalsh(body.inertia_com))
+        pieces.append(Principal(name, StateBound(0.0, upper * body.mass), (first, second, third)))
     return pieces
 
 
@@ -82,7 +82,7 @@ def moment_pieces(theta: Array, reach: float = 0.3) -> list[Principal]:
     """The same with first moments, inside a box of `reach` (m) that holds at least twice the start."""
     pieces = []
     for row, piece in zip(theta.reshape(-1, 10), principal_pieces(theta), strict=True):
-        x, y, z = (Bound(-size, size) for size in np.maximum(reach * row[0], 2.0 * np.abs(row[1:4])))
+        x, y, z = (StateBound(-size, size) for size in np.maximum(reach * row[0], 2.0 * np.abs(row[1:4])))
         pieces.append(Principal(piece.link, piece.mass, piece.inertia, (x, y, z)))
     return pieces
 
@@ -121,7 +121,7 @@ def arm_filter(factor: float, noise: Array, measure=("torque",), *, opened: bool
         state=state.opened() if opened else state,
         noise=noise,
         measure=measure,
-        annealing=Annealing(start=1e-2, samples=200.0),
+        process_noise=ProcessNoise(start=1e-2, samples=200.0),
     )
 
 
@@ -165,6 +165,8 @@ def carrying_filter(noise: Array) -> ConstrainedFilter:
     arm = TRUE.copy()
     arm[60:] = 0.0
     start = InertialParameters.from_com(0.5, COM, 0.02 * np.eye(3))
-    body = Principal(LOAD, Bound(0.0, 4.0), (Bound(0.0, 0.2),) * 3)
+    body = Principal(LOAD_LINK, StateBound(0.0, 4.0), (StateBound(0.0, 0.2),) * 3)
     state = StateMap.of(MODEL, arm, [body], load=start)
-    return ConstrainedFilter(model=MODEL, state=state, noise=noise, annealing=following(3e-4), carry="state")
+    return ConstrainedFilter(
+        model=MODEL, state=state, noise=noise, process_noise=ProcessNoise.constant(3e-4), carry="state"
+    )

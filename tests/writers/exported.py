@@ -19,7 +19,7 @@ LINEAR = "viscous+coulomb"
 def model_of(
     robot: Robot, rng: np.random.Generator, friction: str = LINEAR, *, rotors: bool = True, links: Array | None = None
 ) -> IdentifiedModel:
-    """A possible robot with friction of every kind asked for, and rotors."""
+    """A physically consistent robot with friction of every kind asked for, and rotors."""
     joint_models = (*friction_models(friction), *((RotorInertia(),) if rotors else ()))
     return with_terms(TorqueModel(robot, joint_models), rng, links)
 
@@ -48,7 +48,7 @@ def changed(model: IdentifiedModel, theta: Array) -> IdentifiedModel:
     return replace(model, theta=theta, beta=model.base.project(theta))
 
 
-def impossible(model: IdentifiedModel) -> IdentifiedModel:
+def inconsistent(model: IdentifiedModel) -> IdentifiedModel:
     """The same with a first link that no body is: its moments break the triangle inequality."""
     theta = np.array(model.theta)
     theta[9] += 10.0

@@ -15,10 +15,10 @@ from dynid.writers.c import check as c_check
 from dynid.writers.c.check import differences, evaluate, expected, harness, run_header
 from dynid.writers.c.code import Code, Scalar, c_comment, c_name
 from dynid.writers.c.header import HeaderSource
-from dynid.writers.exports import export_motion
+from dynid.writers.exported import export_motion
 from tests.processes import PATIENCE
 from tests.robots import BATTERY
-from tests.writers.exported import impossible, loaded, model_of, sliding_arm, with_terms
+from tests.writers.exported import inconsistent, loaded, model_of, sliding_arm, with_terms
 
 C = ("gcc", "-std=c99")
 CPP = ("g++", "-std=c++11")
@@ -128,21 +128,22 @@ FRICTIONS = [
 @pytest.mark.parametrize("friction", FRICTIONS)
 def test_every_friction_model_is_written_down_exactly(friction, rng):
     model = model_of(load_robot("spatial2r"), rng, friction)
-    text = HeaderSource(model.model, model.theta, "arm").text()
+    codes = HeaderSource(model.model, model.theta, "arm").bodies
     motion = export_motion(model.model, 200)
     mine = expected(model.model, model.theta, motion)
-    theirs = {name: evaluate(text, "arm", name, model.model, motion) for name in mine}
+    theirs = evaluate(codes, "arm", model.model, model.theta, motion)
     for name, error in differences(mine, theirs):
         assert error < 1e-12, name
 
 
 @pytest.mark.parametrize("robot", [r for r in BATTERY if r.n_dof < 7], ids=lambda robot: robot.name)
-def test_statements_evaluated_one_by_one_agree_for_every_robot(robot, rng):
+def test_expressions_agree_for_every_robot(robot, rng):
     model = model_of(robot, rng)
-    text = HeaderSource(model.model, model.theta, "arm").text()
+    codes = HeaderSource(model.model, model.theta, "arm").bodies
     motion = random_motion(robot, 50, rng)
     mine = expected(model.model, model.theta, motion)
-    theirs = {name: evaluate(text, "arm", name, model.model, motion) for name in mine}
+    theirs = evaluate(codes, "arm", model.model, model.theta, motion)
+    assert set(theirs) == set(mine)
     for name, error in differences(mine, theirs):
         assert error < 1e-12, name
 
@@ -192,10 +193,10 @@ int main(void)
     assert subprocess.run([tmp_path / "test"], timeout=PATIENCE).returncode == 0
 
 
-def test_without_a_compiler_the_header_is_evaluated_and_says_so(rng, tmp_path, monkeypatch):
+def test_without_a_compiler_the_expressions_are_evaluated_and_a_notice_says_so(rng, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     done = write_c_header(model_of(load_robot("planar2r"), rng), tmp_path / "arm.h")
-    assert done.checked_by == "evaluated statement by statement"
+    assert done.checked_by == "its expressions evaluated"
     assert "never compiled" in done.notices[0]
     assert done.error < 1e-12
 
@@ -215,13 +216,18 @@ def test_a_wrong_number_in_the_header_is_found(with_compiler, rng, tmp_path, mon
     else:
         monkeypatch.setattr(shutil, "which", lambda name: None)
     model = model_of(load_robot("planar2r"), rng)
-    text = HeaderSource(model.model, model.theta, "arm").text()
+    right = HeaderSource(model.model, model.theta, "arm")
+    text, codes = right.text(), right.bodies
     assert "9.81" in text
-    wrong = text.replace("9.81", "9.82")
+    if with_compiler:
+        text = text.replace("9.81", "9.82")
+    else:
+        heavier = TorqueModel(model.model.robot.with_gravity([0.0, -9.82, 0.0]), model.model.joint_models)
+        codes = HeaderSource(heavier, model.theta, "arm").bodies
     with pytest.raises(
         ExportError, match=r"arm\.h: not written, read back its (inverse dynamics|rigid|gravity) is off"
     ):
-        c_check.check_header(wrong, "arm", model.model, model.theta, tmp_path / "arm.h")
+        c_check.check_header(text, codes, "arm", model.model, model.theta, tmp_path / "arm.h")
 
 
 def test_names_cannot_break_out_of_comments_or_identifiers(rng, tmp_path):
@@ -240,14 +246,22 @@ def test_names_cannot_break_out_of_comments_or_identifiers(rng, tmp_path):
     assert c_comment("**//") == "** //"
 
 
-def test_an_impossible_robot_is_written_only_by_force_and_says_so(rng, tmp_path):
-    model = impossible(model_of(load_robot("planar2r"), rng))
-    with pytest.raises(ExportError, match="physically impossible: link1"):
+def test_an_inconsistent_robot_is_written_only_by_force_and_says_so(rng, tmp_path):
+    model = inconsistent(model_of(load_robot("planar2r"), rng))
+    with pytest.raises(ExportError, match="physically consistent: link1"):
         write_c_header(model, tmp_path / "arm.h")
     assert not (tmp_path / "arm.h").exists()
     done = write_c_header(model, tmp_path / "arm.h", force=True)
-    assert "NOT PHYSICALLY POSSIBLE: physically impossible: link1" in (tmp_path / "arm.h").read_text()
-    assert done.notices[0].startswith("physically impossible")
+    assert "NOT PHYSICALLY CONSISTENT: not physically consistent: link1" in (tmp_path / "arm.h").read_text()
+    assert done.notices[0].startswith("not physically consistent")
+
+
+def test_a_function_whose_meaning_is_not_known_is_refused():
+    code = Code()
+    code.put("tau[0]", code.call("arm_spline", Scalar(2.0, "x")))
+    with pytest.raises(ExportError, match="arm_spline cannot be checked"):
+        code.evaluated({"x": np.ones(3)}, {})
+    np.testing.assert_allclose(code.evaluated({"x": np.ones(3)}, {"arm_spline": np.square})["tau[0]"], 4.0)
 
 
 def test_zeros_and_constants_cost_nothing():

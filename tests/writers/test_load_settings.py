@@ -70,12 +70,12 @@ def test_what_a_controller_would_refuse_is_not_written(tmp_path):
 
 
 @pytest.mark.parametrize("controller", ["franka", "franka-desk", "ur"])
-def test_an_impossible_load_is_written_only_by_force_and_says_so(controller, tmp_path):
+def test_an_inconsistent_load_is_written_only_by_force_and_says_so(controller, tmp_path):
     flat = Load(1.0, np.zeros(3), np.diag([0.1, 0.1, 0.5]), FLANGE)
-    with pytest.raises(ExportError, match="physically impossible load"):
+    with pytest.raises(ExportError, match="load not physically consistent"):
         write_load_settings(flat, tmp_path / "load", controller=controller)
     write_load_settings(flat, tmp_path / "load", controller=controller, force=True)
-    assert "NOT PHYSICALLY POSSIBLE" in (tmp_path / "load").read_text(encoding="utf-8")
+    assert "NOT PHYSICALLY CONSISTENT" in (tmp_path / "load").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -104,5 +104,5 @@ def test_numbers_that_the_log_did_not_show_are_named(tmp_path):
 
 
 def test_a_missing_payload_file_says_who_writes_one(tmp_path):
-    with pytest.raises(ModelFileError, match="dynid payload MODEL LOG --out"):
+    with pytest.raises(ModelFileError, match="no such file; save the result of payload first"):
         read_load(tmp_path / "load.json")

@@ -11,7 +11,7 @@ from dynid import load_robot, random_motion
 from dynid.chain import InertialParameters
 from dynid.errors import ExportError
 from dynid.writers import mjcf, write_mjcf
-from tests.writers.exported import impossible, model_of, sliding_arm
+from tests.writers.exported import inconsistent, model_of, sliding_arm
 
 ARM = """<mujoco model="arm">
   <compiler angle="degree" eulerseq="zyx"/>
@@ -172,12 +172,12 @@ def test_a_fresh_file_that_mujoco_refuses_does_not_appear(rng, tmp_path, monkeyp
     assert not (tmp_path / "robot.xml").exists()
 
 
-def test_an_impossible_robot_is_written_only_by_force_and_says_so(rng, tmp_path):
-    model = impossible(model_of(load_robot("spatial2r"), rng))
-    with pytest.raises(ExportError, match="physically impossible"):
+def test_an_inconsistent_robot_is_written_only_by_force_and_says_so(rng, tmp_path):
+    model = inconsistent(model_of(load_robot("spatial2r"), rng))
+    with pytest.raises(ExportError, match="physically consistent"):
         write_mjcf(model, tmp_path / "robot.xml")
     write_mjcf(model, tmp_path / "robot.xml", force=True)
-    assert "NOT PHYSICALLY POSSIBLE" in (tmp_path / "robot.xml").read_text()
+    assert "NOT PHYSICALLY CONSISTENT" in (tmp_path / "robot.xml").read_text()
 
 
 def test_what_mjcf_cannot_say_is_named(rng, tmp_path):

@@ -11,7 +11,7 @@ from dynid.chain import InertialParameters, consistency
 from dynid.errors import ExportError
 from dynid.writers import urdf as urdf_module
 from dynid.writers import write_urdf
-from tests.writers.exported import impossible, model_of
+from tests.writers.exported import inconsistent, model_of
 
 ARM = """<?xml version='1.0' encoding="utf-8"?>
 <!-- drawn by hand -->
@@ -64,7 +64,7 @@ def arm(tmp_path):
 
 
 def heavier(robot):
-    """Another possible robot on the same joints: every link with a body of 3 kg welded to it."""
+    """Another physically consistent robot on the same joints: every link with a body of 3 kg welded to it."""
     more = InertialParameters.from_com(3.0, [0.02, 0.0, 0.1], np.diag([0.02, 0.03, 0.025]))
     return np.array([InertialParameters(row).pi + more.pi for row in robot.nominal])
 
@@ -132,7 +132,7 @@ def test_in_place_only_inertias_damping_and_friction_change(arm, rng, tmp_path):
     assert '<dynamics damping="7" friction="3"/>' in new
 
 
-def test_fixed_parts_are_scaled_down_where_the_link_would_be_impossible(arm, rng, tmp_path):
+def test_fixed_parts_are_scaled_down_where_the_link_would_be_inconsistent(arm, rng, tmp_path):
     robot = load_robot(arm, lock=LOCK)
     light = np.array(robot.nominal)
     light[1] = InertialParameters.from_com(0.3, [0.0, 0.1, 0.0], np.diag([0.002, 0.001, 0.0025])).pi
@@ -140,14 +140,14 @@ def test_fixed_parts_are_scaled_down_where_the_link_would_be_impossible(arm, rng
     done = write_urdf(model, tmp_path / "new.urdf", template=arm, lock=LOCK)
     assert any("tool, pad: masses and inertias scaled by" in notice for notice in done.notices)
     agree(model, tmp_path / "new.urdf", rng, LOCK, 50)
-    # The parts are possible one by one, not only their sum.
+    # The parts are consistent one by one, not only their sum.
     again = load_robot(tmp_path / "new.urdf")
     assert all(consistency(joint.link.nominal).holds for joint in again.joints)
 
 
 def test_a_joint_that_moves_only_in_the_file_must_be_locked(arm, rng, tmp_path):
     model = model_of(load_robot(arm, lock=LOCK), rng)
-    with pytest.raises(ExportError, match=r"finger can move in the file but not in the model.*--lock finger=VALUE"):
+    with pytest.raises(ExportError, match=r"finger can move in the file but not in the model.*`lock` finger=VALUE"):
         write_urdf(model, tmp_path / "new.urdf", template=arm)
     assert not (tmp_path / "new.urdf").exists()
 
@@ -185,14 +185,14 @@ def test_friction_of_coupled_motors_is_left_out(rng, tmp_path):
     agree(model, tmp_path / "robot.urdf", rng, n_states=50)
 
 
-def test_an_impossible_robot_is_written_only_by_force_and_says_so(arm, rng, tmp_path):
-    model = impossible(model_of(load_robot(arm, lock=LOCK), rng))
-    with pytest.raises(ExportError, match="physically impossible: upper"):
+def test_an_inconsistent_robot_is_written_only_by_force_and_says_so(arm, rng, tmp_path):
+    model = inconsistent(model_of(load_robot(arm, lock=LOCK), rng))
+    with pytest.raises(ExportError, match="physically consistent: upper"):
         write_urdf(model, tmp_path / "new.urdf", template=arm, lock=LOCK)
     assert not (tmp_path / "new.urdf").exists()
     for template in (arm, None):
         write_urdf(model, tmp_path / "new.urdf", template=template, lock=LOCK, force=True)
-        assert "NOT PHYSICALLY POSSIBLE" in (tmp_path / "new.urdf").read_text()
+        assert "NOT PHYSICALLY CONSISTENT" in (tmp_path / "new.urdf").read_text()
 
 
 def test_a_file_that_would_predict_another_torque_does_not_appear(arm, rng, tmp_path, monkeypatch):

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from dynid.chain.placement import rotation_rpy, transform
 from dynid.cli.console import complain, emit_json, say, warn
-from dynid.cli.exporting import Origin, origin_of
+from dynid.cli.flags import with_flags
 from dynid.cli.options import JsonFlag, locked_joint
 from dynid.cli.progress import progress
-from dynid.errors import ExportError
-from dynid.regression import load_model
-from dynid.writers import Exported, read_load, write_c_header, write_load_settings, write_mjcf, write_table, write_urdf
+from dynid.errors import ExportError, InconsistentModel
+from dynid.writers.export import export as write_export
+from dynid.writers.exported import Exported
+from dynid.writers.exporters import EXPORTERS
 
 __all__ = ["export"]
 
-Target = Literal["urdf", "mjcf", "c", "csv", "json", "franka", "franka-desk", "ur"]
-ROOTS = {"urdf": "robot", "mjcf": "mujoco"}
+if TYPE_CHECKING:
+    Target = str
+else:
+    Target = Literal[tuple(EXPORTERS)]
 
 
 def export(
@@ -62,69 +64,40 @@ def export(
     flange
         Flange frame in the frame of the load: x y z in m, roll pitch yaw in rad.
     force
-        Write parameters that are not physically possible; the file says so.
+        Write parameters that are not physically consistent; the file says so.
     """
-    if to in ("franka", "franka-desk", "ur"):
-        return _export_load(model, to, out, flange, force, json)
-    known = load_model(model)
-    if template is not None and to not in ROOTS:
-        raise ExportError(f"--template is for urdf and mjcf, not for {to}")
-    origin = Origin(template)
-    if to in ROOTS and template is None and not fresh:
-        origin = origin_of(known, ROOTS[to])
-    locked = {**origin.lock, **dict(locked_joint(item) for item in lock)}
+    locked = dict(locked_joint(item) for item in lock)
     try:
         with progress("writing and reading back"):
-            if to == "urdf":
-                done = write_urdf(known, out, template=origin.path, lock=locked, force=force)
-            elif to == "mjcf":
-                done = write_mjcf(known, out, template=origin.path, lock=locked, force=force)
-            elif to == "c":
-                done = write_c_header(known, out, prefix=prefix, force=force)
-            else:
-                done = write_table(known, out, kind="csv" if to == "csv" else "json")
+            done = write_export(
+                model,
+                to,
+                out,
+                template=template,
+                fresh=fresh,
+                lock=locked,
+                prefix=prefix,
+                flange=flange,
+                force=force,
+            )
     except ExportError as error:
-        complain(str(error))
+        complain(with_flags(str(error)))
         # A model that is not good enough to be exported is not a mistake of usage.
-        return 1 if to not in ("csv", "json") and not force and not known.consistent else 2
-    how = ""
-    if to in ROOTS:
-        how = (
-            f"{origin.path} edited in place"
-            if origin.path
-            else f"a fresh file{': ' * bool(origin.reason)}{origin.reason}"
-        )
-    _report(done, known.model.robot.name, how, force and not known.consistent and to not in ("csv", "json"), json)
+        return 1 if isinstance(error, InconsistentModel) else 2
+    _report(done, json=json)
     return 0
 
 
-def _export_load(
-    path: Path,
-    to: Literal["franka", "franka-desk", "ur"],
-    out: Path,
-    flange: tuple[float, float, float, float, float, float] | None,
-    force: bool,
-    json: bool,
-) -> int:
-    load = read_load(path)
-    if flange is not None:
-        if load.frame == "flange":
-            raise ExportError(f"{path}: the load is in the flange frame already; leave --flange out")
-        load = load.at_flange(transform(rotation_rpy(*flange[3:]), flange[:3]))
-    done = write_load_settings(load, out, controller=to, force=force)
-    _report(done, "load", "", force and bool(done.notices) and "impossible" in done.notices[0], json)
-    return 0
-
-
-def _report(done: Exported, name: str, how: str, impossible: bool, json: bool) -> None:
+def _report(done: Exported, *, json: bool) -> None:
     for sentence in done.left_out:
         warn(f"left out: {sentence}")
-    for notice in done.notices:
-        warn(f"NOT POSSIBLE, written by --force: {notice}" if impossible and notice is done.notices[0] else notice)
+    for k, notice in enumerate(done.notices):
+        warn(with_flags(notice if done.consistent or k else f"NOT CONSISTENT, written by `force`: {notice}"))
+    how = with_flags(done.how)
     if json:
         emit_json(
             {
-                "robot": name,
+                "robot": done.subject,
                 "to": done.format,
                 "error": done.error,
                 "n_states": done.n_states,
@@ -132,14 +105,13 @@ def _report(done: Exported, name: str, how: str, impossible: bool, json: bool) -
                 "how": how,
                 "left_out": list(done.left_out),
                 "notices": list(done.notices),
-                "possible": not impossible,
+                "possible": done.consistent,
                 "files": {done.format: str(done.path)},
             }
         )
         return
-    say("model", name)
+    say("model", done.subject)
     if how:
         say("file", how)
-    states = f" on {done.n_states} states" if done.n_states else ""
-    say("read back", f"{done.checked_by}; largest difference {done.error:.1e}{states}")
+    say("read back", done.check)
     say("wrote", str(done.path))

@@ -12,11 +12,11 @@ from cyclopts import Parameter
 
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say, table, warn
-from dynid.cli.exporting import urdf_content, warn_of_urdf, write_urdf_like_its_origin
 from dynid.cli.options import JsonFlag, checked_seed, free_place
 from dynid.cli.pipeline import links_json, provenance
 from dynid.cli.progress import progress
 from dynid.cli.retrieve_report import CHECK_HEADERS, LINK_HEADERS, check_rows, link_rows, retrieval_report, verdict
+from dynid.cli.robot_urdf import urdf_content, warn_of_urdf
 from dynid.cli.workers import Workers, WorkersOption
 from dynid.disk import at_once, claimed, write_whole
 from dynid.errors import ParameterError
@@ -36,6 +36,7 @@ from dynid.regression import (
     read_constraints,
     save_model,
 )
+from dynid.writers.origin import write_urdf_like_its_origin
 
 __all__ = ["retrieve"]
 
@@ -250,8 +251,8 @@ def _write(out: Path, given: IdentifiedModel, result: IdentifiedModel, found: Re
     write_whole(files["run"], json_format.dumps(dict(result.provenance), indent=1, default=str) + "\n")
     if result.consistent:
         files["urdf"] = out / "robot.urdf"
-        done, how = write_urdf_like_its_origin(result, files["urdf"])
-        warn_of_urdf({"urdf": urdf_content(done, how)})
+        done = write_urdf_like_its_origin(result, files["urdf"])
+        warn_of_urdf({"urdf": urdf_content(done)})
     return {name: str(path) for name, path in files.items()}
 
 

@@ -7,8 +7,10 @@ from dynid.tracking.health import Health, health
 from dynid.tracking.kinematics import KinematicFilter, KinematicStream
 from dynid.tracking.load import LoadEstimate, LoadEvent, LoadWatch, LoadWatcher, load_filter
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement
-from dynid.tracking.samples import Annealing, History, Outcome, Sample, TrackedParameters, following
-from dynid.tracking.state_map import LOAD, Bound, Consistent, Entry, Principal, StateMap
+from dynid.tracking.samples import History, ProcessNoise, Sample, SampleOutcome, TrackedParameters
+from dynid.tracking.session import TrackedMoment, TrackingResult, TrackingSession
+from dynid.tracking.setup import TrackingOptions, arm_filter, known_noise, load_watch
+from dynid.tracking.state_map import LOAD_LINK, Consistent, Entry, Principal, StateBound, StateMap
 from dynid.tracking.stream import replay, samples_of, samples_of_motion, udp_samples, with_kinematics
 
 MODULES = (
@@ -25,15 +27,15 @@ MODULES = (
     "contact",
     "load",
     "stream",
+    "setup",
+    "session",
 )
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
-    "LOAD",
+    "LOAD_LINK",
     "LOAD_SYMBOLS",
     "MEASUREMENTS",
-    "Annealing",
-    "Bound",
     "Consistent",
     "ConstrainedFilter",
     "ContactObserver",
@@ -49,15 +51,23 @@ __all__ = [
     "LoadWatcher",
     "Measurement",
     "MomentumObserver",
-    "Outcome",
     "Principal",
+    "ProcessNoise",
     "Sample",
+    "SampleOutcome",
+    "StateBound",
     "StateMap",
+    "TrackedMoment",
     "TrackedParameters",
     "Tracker",
-    "following",
+    "TrackingOptions",
+    "TrackingResult",
+    "TrackingSession",
+    "arm_filter",
     "health",
+    "known_noise",
     "load_filter",
+    "load_watch",
     "replay",
     "resume",
     "samples_of",

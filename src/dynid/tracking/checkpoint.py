@@ -20,8 +20,9 @@ from dynid.tracking.filter import ConstrainedFilter, Tracker
 
 __all__ = ["resume", "save_checkpoint"]
 
-FORMAT = "dynid-tracker/1"
-UNREADABLE = (
+CHECKPOINT_FORMAT = "dynid-tracker/1"
+"""Name and version of a checkpoint."""
+DAMAGED = (
     OSError,
     ValueError,
     EOFError,
@@ -41,7 +42,11 @@ UNREADABLE = (
 def save_checkpoint(tracker: Tracker, path: Path) -> None:
     """Write the state of a filter whole or not at all, as NPZ without pickled objects."""
     buffer = io.BytesIO()
-    fields = {"format": np.array(FORMAT), "filter": np.array(_fingerprint(tracker.options)), **_fields(tracker)}
+    fields = {
+        "format": np.array(CHECKPOINT_FORMAT),
+        "filter": np.array(_fingerprint(tracker.options)),
+        **_fields(tracker),
+    }
     np.savez(buffer, allow_pickle=False, **fields)
     write_whole(path, buffer.getvalue())
 
@@ -56,10 +61,10 @@ def resume(options: ConstrainedFilter, path: Path) -> Tracker:
     try:
         with np.load(path, allow_pickle=False) as stored:
             content = {name: stored[name] for name in stored.files}
-    except UNREADABLE as error:
+    except DAMAGED as error:
         raise TrackingError(f"{path}: not a checkpoint that can be read: {error}") from error
-    if "format" not in content or str(content["format"]) != FORMAT:
-        raise TrackingError(f"{path}: not a checkpoint of this version; known is {FORMAT}")
+    if "format" not in content or str(content["format"]) != CHECKPOINT_FORMAT:
+        raise TrackingError(f"{path}: not a checkpoint of this version; known is {CHECKPOINT_FORMAT}")
     if str(content.get("filter")) != _fingerprint(options):
         raise TrackingError(
             f"{path}: the checkpoint belongs to a filter with other states, bounds, measurements or robot; "
@@ -92,8 +97,8 @@ def _fields(tracker: Tracker) -> dict[str, Array]:
 def _fingerprint(options: ConstrainedFilter) -> str:
     """A hash of everything that the next step depends on beside the state."""
     digest = hashlib.sha256()
-    annealing = options.annealing
-    text = (options.state.symbols, options.measure, annealing, options.noise_memory, options.gap, options.carry)
+    process_noise = options.process_noise
+    text = (options.state.symbols, options.measure, process_noise, options.noise_memory, options.gap, options.carry)
     digest.update(repr(text).encode())
     for array in (*options.rows, *options.state.arrays):
         digest.update(np.ascontiguousarray(array).tobytes())

@@ -189,7 +189,7 @@ def observe_all(a, w, s, theta, rotor, settings, limits, t, q, dq, tau, out, fla
 
 @dataclass(frozen=True, eq=False)
 class ContactReading:
-    """What the observer sees at one instant."""
+    """What the observer sees at one sample."""
 
     t: float
     """Time in s."""
@@ -202,6 +202,11 @@ class ContactReading:
     def collision(self) -> bool:
         """Whether any joint does."""
         return bool(np.any(self.beyond))
+
+    def __repr__(self) -> str:
+        largest = float(np.max(np.abs(self.torque), initial=0.0))
+        touched = f"touched at joints {np.flatnonzero(self.beyond) + 1}" if self.collision else "free"
+        return f"ContactReading({self.t:.3f} s, {touched}, external torque up to {largest:.3g} N·m)"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -223,6 +228,9 @@ class ContactObserver:
     """Index of the link that carries the load."""
     T_carrier_load: Transform = field(default_factory=lambda: np.eye(4))
     """Load frame in that link's frame."""
+
+    def __repr__(self) -> str:
+        return f"ContactObserver({self.model.robot.name}, gain {self.gain:g} 1/s, level {self.level:g} σ)"
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -261,6 +269,9 @@ class MomentumObserver:
         )
         self._state.numbers[T_LAST], self._state.numbers[T_START] = -np.inf, np.nan
         self._q, self._dq, self._tau = np.zeros((3, n))
+
+    def __repr__(self) -> str:
+        return f"MomentumObserver({self._reading()!r})"
 
     @property
     def torque(self) -> Float[Array, " n_dof"]:

@@ -276,7 +276,7 @@ def _move_state(a, st, m, carry):
         if dx[s] == 0.0:
             continue
         if not bounded[s]:
-            # The ten numbers of a consistent link stand in exponents: a spike must not carry them out of reach.
+            # The ten states of a consistent link stand in exponents: a spike must not carry them out of reach.
             most = LARGEST_STEP if a.width[s] == 0 else np.inf
             x[s] += min(most, max(-most, dx[s]))
             continue

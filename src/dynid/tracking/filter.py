@@ -21,6 +21,7 @@ from dynid.arrays import Array, ArrayLike, Bool, Float, Transform, freeze_arrays
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import MotionError, TrackingError
+from dynid.prose import counted
 from dynid.tracking import core
 from dynid.tracking.rows import (
     MEASUREMENTS,
@@ -32,7 +33,7 @@ from dynid.tracking.rows import (
     row_arrays,
     work_for,
 )
-from dynid.tracking.samples import Annealing, History, Outcome, Sample, TrackedParameters
+from dynid.tracking.samples import History, ProcessNoise, Sample, SampleOutcome, TrackedParameters
 from dynid.tracking.state_kernels import evaluate_map
 from dynid.tracking.state_map import StateMap
 from dynid.tracking.terms import JointTerms
@@ -59,7 +60,7 @@ class ConstrainedFilter:
     """Standard deviation of every measured row, N·m or N: torques, then base wrench, then tool wrench."""
     measure: tuple[Measurement, ...] = ("torque",)
     """Any of `MEASUREMENTS`, stacked in that order; wrenches as `TorqueModel.base_wrench` defines them."""
-    annealing: Annealing = field(default_factory=Annealing)
+    process_noise: ProcessNoise = field(default_factory=ProcessNoise)
     carry: Literal["parameters", "state"] = "parameters"
     """Whose covariance stays when a sigmoid's slope changes. ``parameters``: what was measured stays true, as the
     measurement is linear in them; the better steady state. ``state``: as in the paper; quicker away from a bound."""
@@ -89,6 +90,9 @@ class ConstrainedFilter:
             raise TrackingError(
                 f"nothing measured can observe any of {', '.join(self.state.symbols)}; measure more or estimate others"
             )
+
+    def __repr__(self) -> str:
+        return f"ConstrainedFilter({self.model.robot.name}: {self.state!r} from {', '.join(self.measure)})"
 
     @property
     def n_rows(self) -> int:
@@ -165,13 +169,13 @@ class Tracker:
         self.options = options
         n = options.state.n_state
         band = stats.chi2.ppf([0.025, 0.975], options.n_rows)
-        annealing = options.annealing
+        process_noise = options.process_noise
         self.constants = core.Constants(
             options.rows,
             options.state.arrays,
-            annealing.start,
-            annealing.samples,
-            annealing.floor,
+            process_noise.start,
+            process_noise.samples,
+            process_noise.floor,
             options.gap,
             float(options.noise_memory),
             np.array(band),
@@ -195,7 +199,7 @@ class Tracker:
         self._q, self._dq, self._ddq = np.zeros((3, options.model.n_dof))
         self._z = np.zeros(options.n_rows)
 
-    def step(self, sample: Sample) -> Outcome:
+    def step(self, sample: Sample) -> SampleOutcome:
         """Absorb one sample, or skip and count it where a value is missing or not finite or time does not go on.
 
         Raises:
@@ -216,7 +220,7 @@ class Tracker:
         )
         if self.n_absorbed == CHECKED_SAMPLES:
             self._check_units()
-        return Outcome(outcome)
+        return SampleOutcome(outcome)
 
     def run(self, motion: Motion, measured: Float[Array, "n_samples n_rows"], *, every: int = 1) -> History:
         """Absorb a whole block (N·m and N) in compiled code and return the estimate after every `every`-th sample.
@@ -264,6 +268,10 @@ class Tracker:
         kept = motion.t[every - 1 :: every][:n_kept]
         names = self.options.state
         return History(names.symbols, names.units, kept, values, lower, upper, motion.t, nis, self.band)
+
+    def __repr__(self) -> str:
+        counts = f"{counted(self.n_absorbed, 'sample')} absorbed, {self.n_skipped} skipped"
+        return f"Tracker({counted(self.options.state.n_state, 'state')}, {counts}, NIS {self.nis:.3g})"
 
     @property
     def band(self) -> tuple[float, float]:
@@ -320,7 +328,7 @@ class Tracker:
 
     @property
     def load(self) -> Float[Array, " 10"]:
-        """The ten numbers of the load about its frame, SI."""
+        """The ten inertial parameters of the load about its frame, SI."""
         return self.columns[self.options.model.n_params :]
 
     def widen(self, states: Bool[Array, " n_state"], variance: float) -> None:

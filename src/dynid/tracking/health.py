@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 
+from dynid.prose import counted
 from dynid.tracking import core
 from dynid.tracking.filter import Tracker
 
@@ -42,6 +43,14 @@ class Health:
     sentences: tuple[str, ...]
     """What a person should know; empty when all is well."""
 
+    @property
+    def nis_sentence(self) -> str:
+        """The mean NIS beside the band it should lie in."""
+        return f"{self.nis_mean:.3g}, healthy between {self.nis_band[0]:.3g} and {self.nis_band[1]:.3g}"
+
+    def __str__(self) -> str:
+        return "\n".join([f"{counted(self.n_absorbed, 'sample')} absorbed, NIS {self.nis_sentence}", *self.sentences])
+
 
 def health(tracker: Tracker) -> Health:
     """The state of a filter; NIS dimensionless, over its latest samples."""
@@ -53,7 +62,7 @@ def health(tracker: Tracker) -> Health:
     low, high = tracker.band
     share = float(np.mean((known >= low) & (known <= high))) if n else np.nan
     at_bound, starved = _at_bound(tracker), _starved(tracker)
-    result = Health(
+    found = Health(
         n_absorbed=tracker.n_absorbed,
         n_not_finite=int(counters[core.N_NOT_FINITE]),
         n_backwards=int(counters[core.N_BACKWARDS]),
@@ -66,7 +75,7 @@ def health(tracker: Tracker) -> Health:
         unobservable=options.unobservable,
         sentences=(),
     )
-    return Health(**{**result.__dict__, "sentences": _sentences(result, n, rows)})
+    return replace(found, sentences=_sentences(found, n, rows))
 
 
 def _at_bound(tracker: Tracker) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Noisy kinematics: a second filter beside the first gives q, dq, ddq from positions, with or without velocities.
 
-It fits a polynomial to the samples around an instant that lies half a window back, on their own time stamps, so jitter
-does no harm. Measurements are handed on with the motion of the same instant: nothing lags, everything is late.
+It fits a polynomial to the samples around one that lies half a window back, on their own time stamps, so jitter
+does no harm. Measurements are handed on with the motion of the same sample: nothing lags, everything is late.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dynid.tracking.samples import Sample
 __all__ = ["KinematicFilter", "KinematicStream"]
 
 MAX_ORDER = 7
+"""Highest degree of the polynomial, for which the Gram matrix below has its eight columns."""
 
 
 @njit(cache=True, nogil=True)
@@ -103,7 +104,7 @@ class KinematicFilter:
     """Local polynomials over a window that slides with the samples."""
 
     half_samples: int = 100
-    """Samples on each side of the instant; the estimate is this many samples late."""
+    """Samples on each side of the estimate, which is this many samples late."""
     order: int = 5
     """Degree of the polynomial."""
     gap: float = 0.1

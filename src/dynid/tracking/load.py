@@ -15,13 +15,14 @@ from dynid.errors import TrackingError
 from dynid.tracking.contact import ContactObserver
 from dynid.tracking.filter import ConstrainedFilter
 from dynid.tracking.rows import LOAD_SYMBOLS, Measurement, needs_columns, predict_rows
-from dynid.tracking.samples import Sample, following
-from dynid.tracking.state_map import Bound, Entry, StateMap
+from dynid.tracking.samples import ProcessNoise, Sample
+from dynid.tracking.state_map import Entry, StateBound, StateMap
 from dynid.tracking.terms import JointTerms
 
 __all__ = ["LoadEstimate", "LoadEvent", "LoadWatch", "LoadWatcher", "load_filter"]
 
 EventKind = Literal["pick", "place", "change", "contact", "contact over"]
+"""What happened: the load became heavier, lighter, or changed slowly; something touched the arm, or let go."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class LoadEstimate:
 
     @classmethod
     def of(cls, load: Float[Array, " 10"], mass_std: float) -> LoadEstimate:
-        """From the ten numbers of a load (SI); below three standard deviations of mass there is none."""
+        """From the ten inertial parameters of a load (SI); below three standard deviations of mass there is none."""
         body = InertialParameters(load)
         if body.mass <= 3.0 * mass_std or body.mass <= 0.0:
             return cls(max(body.mass, 0.0), mass_std, np.zeros(3), np.zeros((3, 3)))
@@ -50,6 +51,10 @@ class LoadEstimate:
             # Inertia is the last thing a load shows; a controller refuses one that no body has.
             body = nearest_consistent(body)
         return cls(body.mass, mass_std, body.com, body.inertia_com)
+
+    def __repr__(self) -> str:
+        com = ", ".join(f"{value:.3f}" for value in self.com)
+        return f"LoadEstimate({self.mass:.3f} ± {self.mass_std:.3f} kg, centre of mass [{com}] m)"
 
     def settings(self) -> dict[str, str]:
         """The line to type into a controller, by vendor; kg, m (mm for ABB and KUKA) and kg·m²."""
@@ -80,6 +85,9 @@ class LoadEvent:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        return f"LoadEvent({self.kind} at {self.t:.3f} s, load {self.mass:.3f} kg)"
 
 
 def load_filter(
@@ -114,9 +122,9 @@ def load_filter(
     if not (max_mass > 0.0 and reach > 0.0):
         raise TrackingError(f"a load of up to {max_mass:g} kg within {reach:g} m; both must be above zero")
     # An empty hand lies inside the bounds, not on their edge, from where a sigmoid hardly returns.
-    bounds = [Bound(-0.25 * max_mass, 1.25 * max_mass)]
-    bounds += [Bound(-max_mass * reach, max_mass * reach)] * 3
-    bounds += [Bound(-max_mass * reach**2, max_mass * reach**2)] * 6
+    bounds = [StateBound(-0.25 * max_mass, 1.25 * max_mass)]
+    bounds += [StateBound(-max_mass * reach, max_mass * reach)] * 3
+    bounds += [StateBound(-max_mass * reach**2, max_mass * reach**2)] * 6
     wanted = LOAD_SYMBOLS if inertia else LOAD_SYMBOLS[:4]
     pieces = [Entry(symbol, bound) for symbol, bound in zip(wanted, bounds, strict=False)]
     return ConstrainedFilter(
@@ -124,7 +132,7 @@ def load_filter(
         state=StateMap.of(model, theta, pieces),
         noise=noise,
         measure=measure,
-        annealing=following(process_noise),
+        process_noise=ProcessNoise.constant(process_noise),
         carry="state",
         noise_memory=noise_memory,
         initial_std=0.3,
@@ -135,6 +143,8 @@ def load_filter(
 
 SURE = 3.0
 """Standard deviations beyond which a change of mass is none of the noise's."""
+SMALL_MASS = 0.2
+"""Mass in kg below which the lever of an apparent load says nothing: the first moment is then mostly noise."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -311,8 +321,12 @@ class LoadWatcher:
         mass = float(total[0])
         lever = float(np.linalg.norm(total[1:4])) / max(abs(mass), 1e-9)
         bounds = self.options.filter.state.bounds[0]
-        possible = bounds.lower < mass < bounds.upper and (lever < self.options.reach or abs(mass) < 0.2)
-        return rest < self.options.misfit and possible
+        plausible = bounds.lower < mass < bounds.upper and (lever < self.options.reach or abs(mass) < SMALL_MASS)
+        return rest < self.options.misfit and plausible
+
+    def __repr__(self) -> str:
+        touched = ", in contact" if self._in_contact else ""
+        return f"LoadWatcher({self.estimate!r}{touched})"
 
     def _event(self, kind: EventKind, t: float) -> LoadEvent:
         return LoadEvent(kind, t, float(self.tracker.load[0]), self.observer.torque)

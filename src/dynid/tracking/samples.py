@@ -10,13 +10,18 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.errors import TrackingError
+from dynid.prose import counted, html_table, significant, text_table
 from dynid.tracking import core
 
-__all__ = ["Annealing", "History", "Outcome", "Sample", "TrackedParameters", "following"]
+__all__ = ["History", "ProcessNoise", "Sample", "SampleOutcome", "TrackedParameters"]
+
+
+_HEADERS = ("parameter", "value", "± 1σ", "unit")
+"""Of the table of an estimate."""
 
 
 class Sample(NamedTuple):
-    """What is known at one instant; measurements that were not made are None."""
+    """What is known at one time; measurements that were not made are None."""
 
     t: float
     """Time in s."""
@@ -28,7 +33,7 @@ class Sample(NamedTuple):
     tool_wrench: Float[Array, " 6"] | None = None
 
 
-class Outcome(enum.Enum):
+class SampleOutcome(enum.Enum):
     """What became of a sample."""
 
     ABSORBED = core.ABSORBED
@@ -37,7 +42,7 @@ class Outcome(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Annealing:
+class ProcessNoise:
     r"""Process noise of every state per sample, :math:`k_n = k_0 e^{-n/n_0} + k_\infty` (dimensionless, as states)."""
 
     start: float = 1e-2
@@ -51,15 +56,15 @@ class Annealing:
         if min(self.start, self.floor) < 0.0 or not self.samples > 0.0:
             raise TrackingError("process noise cannot be negative, and it must decay over some samples")
 
-
-def following(k: float) -> Annealing:
-    """Constant process noise (dimensionless, per sample), for parameters that change, such as a load."""
-    return Annealing(start=0.0, floor=k)
+    @classmethod
+    def constant(cls, k: float) -> ProcessNoise:
+        """Constant process noise (dimensionless, per sample), for parameters that change, such as a load."""
+        return cls(start=0.0, floor=k)
 
 
 @dataclass(frozen=True, eq=False)
 class TrackedParameters:
-    """The estimate at one instant, SI."""
+    """The estimate at one sample, SI."""
 
     symbols: tuple[str, ...]
     units: tuple[str, ...]
@@ -73,6 +78,22 @@ class TrackedParameters:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    @property
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        numbers = zip(self.symbols, self.values, self.std, self.units, strict=True)
+        return [(symbol, significant(value, std), f"{std:.2g}", unit) for symbol, value, std, unit in numbers]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{symbol} {value} ± {std} {unit}".rstrip() for symbol, value, std, unit in self._rows[:3])
+        more = f", … {len(self.symbols) - 3} more" if len(self.symbols) > 3 else ""
+        return f"TrackedParameters({shown}{more})"
+
+    def __str__(self) -> str:
+        return text_table(_HEADERS, self._rows, numeric=(1, 2))
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEADERS, self._rows, numeric=(1, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +116,10 @@ class History:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:.3g} … {self.t[-1]:.3g} s, " if len(self.t) else ""
+        return f"History({counted(len(self.symbols), 'state')}, {span}{counted(len(self.t), 'sample')} kept)"
 
     @property
     def share_inside(self) -> float:

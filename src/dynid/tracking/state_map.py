@@ -11,7 +11,7 @@ and log-Cholesky numbers hold a whole link physically consistent [Rucker2022]_.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,18 +20,20 @@ from dynid.arrays import Array, Float, Vector3, freeze_arrays
 from dynid.chain.inertia import INERTIAL_UNITS, InertialParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError, TrackingError, UnknownName
+from dynid.prose import counted
 from dynid.tracking.rows import LOAD_SYMBOLS
 from dynid.tracking.state_kernels import MapArrays, evaluate_map
 
-__all__ = ["LOAD", "Bound", "Consistent", "Entry", "Piece", "Principal", "StateMap", "entries"]
+__all__ = ["LOAD_LINK", "Consistent", "Entry", "Principal", "StateBound", "StateMap", "StatePiece"]
 
-LOAD = "load"
+LOAD_LINK = "load"
 """The name of the load where a link is asked for."""
 _WIDTH = 10
+"""Inertial parameters of a link, the most columns that one state acts on."""
 
 
 @dataclass(frozen=True)
-class Bound:
+class StateBound:
     """Where a parameter may lie (in its own unit, SI), and how steep its sigmoid is (dimensionless)."""
 
     lower: float = -np.inf
@@ -61,7 +63,7 @@ class Entry:
     """One column of θ as a state: by its symbol (``m3``, ``mc3x``, ``J3xx``, ``fv3``, ``mL``), with its bound (SI)."""
 
     symbol: str
-    bound: Bound
+    bound: StateBound
 
 
 @dataclass(frozen=True)
@@ -72,23 +74,24 @@ class Principal:
     """
 
     link: str
-    mass: Bound
-    inertia: tuple[Bound, Bound, Bound]
+    mass: StateBound
+    inertia: tuple[StateBound, StateBound, StateBound]
     """In the order of the axes, kg·m²."""
-    moment: tuple[Bound, Bound, Bound] | None = None
+    moment: tuple[StateBound, StateBound, StateBound] | None = None
     """kg·m; None keeps the centre of mass where it is."""
 
 
 @dataclass(frozen=True)
 class Consistent:
-    """All ten numbers of one link through log-Cholesky: physically possible whatever the state."""
+    """All ten inertial parameters of one link through log-Cholesky: physically consistent whatever the state."""
 
     link: str
     scale: float = 0.3
     """Relative size of what the initial values may be wrong by, per unit of state (dimensionless)."""
 
 
-Piece = Entry | Principal | Consistent
+StatePiece = Entry | Principal | Consistent
+"""What a state map is made of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,7 @@ class StateMap:
     symbols: tuple[str, ...]
     """Name of every state, in order."""
     units: tuple[str, ...]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[StateBound, ...]
     arrays: MapArrays
     x0: Float[Array, " n_state"]
     """State of the initial parameters, dimensionless."""
@@ -121,6 +124,10 @@ class StateMap:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.symbols[:4]) + (", …" if self.n_state > 4 else "")
+        return f"StateMap({counted(self.n_state, 'state')}: {shown})"
 
     @property
     def n_state(self) -> int:
@@ -132,7 +139,7 @@ class StateMap:
         cls,
         model: TorqueModel,
         theta: Float[Array, " n_params"],
-        pieces: Iterable[Piece],
+        pieces: Iterable[StatePiece],
         *,
         load: InertialParameters | None = None,
     ) -> StateMap:
@@ -166,7 +173,7 @@ class StateMap:
         """The same states without bounds, each the parameter itself in SI: the unconstrained filter of the paper."""
         start, ones = self.at(self.x0).values, np.ones(self.n_state)
         arrays = self.arrays._replace(bounded=np.zeros(self.n_state, dtype=bool), scale=ones, centre=start)
-        return replace(self, bounds=(Bound(),) * self.n_state, arrays=arrays, x0=np.zeros(self.n_state))
+        return replace(self, bounds=(StateBound(),) * self.n_state, arrays=arrays, x0=np.zeros(self.n_state))
 
 
 class _Builder:
@@ -179,14 +186,14 @@ class _Builder:
         self.units_of = dict(zip(self.columns, [*units, *INERTIAL_UNITS], strict=True))
         self.symbols: list[str] = []
         self.units: list[str] = []
-        self.bounds: list[Bound] = []
+        self.bounds: list[StateBound] = []
         self.values: list[float] = []
         self.first: list[int] = []
         self.width: list[int] = []
         self.B: list[Array] = []
         self.groups: list[tuple[int, int, Array]] = []
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: StatePiece) -> None:
         if isinstance(piece, Entry):
             if piece.symbol not in self.columns:
                 raise UnknownName(piece.symbol, known=self.columns, kind="parameter")
@@ -202,14 +209,14 @@ class _Builder:
 
     def _place(self, link: str) -> tuple[int, str]:
         names = self.model.robot.link_names
-        if link == LOAD:
+        if link == LOAD_LINK:
             return self.model.n_params, "L"
         if link not in names:
-            raise UnknownName(link, known=(*names, LOAD), kind="link")
+            raise UnknownName(link, known=(*names, LOAD_LINK), kind="link")
         return 10 * names.index(link), str(names.index(link) + 1)
 
     def _state(
-        self, symbol: str, unit: str, bound: Bound, value: float, first: int, width: int, direction: Array
+        self, symbol: str, unit: str, bound: StateBound, value: float, first: int, width: int, direction: Array
     ) -> None:
         if symbol in self.symbols:
             raise ParameterError(f"{symbol} is named twice as a state; name it once")
@@ -248,14 +255,20 @@ class _Builder:
         try:
             numbers = InertialParameters(self.start[first : first + 10]).log_cholesky
         except ParameterError as error:
-            raise ParameterError(f"{piece.link}: starts physically impossible; {error}") from error
+            raise ParameterError(f"{piece.link}: does not start physically consistent; {error}") from error
         sizes = np.exp(numbers[1:4])
         scales = piece.scale * np.array([1.0, 1.0, 1.0, 1.0, sizes[0], sizes[1], sizes[0], *sizes])
         names = ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")
         self.groups.append((1, len(self.symbols), np.eye(3)))
         for name, value, scale in zip(names, numbers, scales, strict=True):
             self._state(
-                f"{name}_{number}", "m" if name[0] in "dst" else "", Bound(scale=scale), value, first, 0, np.zeros(10)
+                f"{name}_{number}",
+                "m" if name[0] in "dst" else "",
+                StateBound(scale=scale),
+                value,
+                first,
+                0,
+                np.zeros(10),
             )
         self.fixed[first : first + 10] = 0.0
 
@@ -291,8 +304,3 @@ class _Builder:
 def _tensor(axis: Vector3) -> Float[Array, " 10"]:
     """Inertia of one unit about an axis, as ten numbers."""
     return InertialParameters.from_com(0.0, np.zeros(3), np.outer(axis, axis)).pi
-
-
-def entries(symbols: Sequence[str], bounds: Sequence[Bound]) -> tuple[Entry, ...]:
-    """Columns of θ as states, each with its bound (SI)."""
-    return tuple(Entry(symbol, bound) for symbol, bound in zip(symbols, bounds, strict=True))

@@ -23,6 +23,7 @@ LOOPBACK = "127.0.0.1"
 MAX_DATAGRAM = 65535
 """Bytes."""
 _VECTORS = ("q", "dq", "ddq", "tau", "base_wrench", "tool_wrench")
+"""Keys of a sample beside its time."""
 
 
 def replay(recording: Recording, *, speed: float | None = None) -> Iterator[Sample]:

@@ -3,29 +3,33 @@
 from typing import TYPE_CHECKING
 
 from dynid.lazy import lazy_names
-from dynid.writers.exports import Exported
+from dynid.writers.exported import Exported, ExportOptions
 from dynid.writers.report import Figure, Report, Section, Table, Tile, identification_report
 from dynid.writers.tables import TableRow, parameter_rows, write_table
 from dynid.writers.urdf import write_urdf
 
 if TYPE_CHECKING:
     from dynid.writers.c import write_c_header
+    from dynid.writers.exporters import EXPORTERS, LoadExporter, ModelExporter
     from dynid.writers.load_settings import Load, read_load, write_load_settings
     from dynid.writers.mjcf import write_mjcf
     from dynid.writers.report.campaign import CampaignPage, CampaignRow, campaign_page
     from dynid.writers.report.trajectory import trajectory_report
 
 MODULES = (
-    "exports",
+    "exported",
     "joint_terms",
     "in_place",
+    "robot_file",
     "urdf",
     "mjcf_check",
     "mjcf",
     "tables",
     "load_settings",
     "c",
+    "exporters",
     "origin",
+    "export",
     "report",
     "save",
     "campaign",
@@ -33,11 +37,15 @@ MODULES = (
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
+    "EXPORTERS",
     "CampaignPage",
     "CampaignRow",
+    "ExportOptions",
     "Exported",
     "Figure",
     "Load",
+    "LoadExporter",
+    "ModelExporter",
     "Report",
     "Section",
     "Table",
@@ -55,11 +63,12 @@ __all__ = [
     "write_urdf",
 ]
 
-# What `dynid identify` does not write.
+# What an identification does not write.
 __getattr__ = lazy_names(
     __name__,
     {
         "dynid.writers.c": ("write_c_header",),
+        "dynid.writers.exporters": ("EXPORTERS", "LoadExporter", "ModelExporter"),
         "dynid.writers.load_settings": ("Load", "read_load", "write_load_settings"),
         "dynid.writers.mjcf": ("write_mjcf",),
         "dynid.writers.report.campaign": ("CampaignPage", "CampaignRow", "campaign_page"),

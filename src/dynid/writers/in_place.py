@@ -52,7 +52,7 @@ class Template:
         """The inertia of every body that moves (SI), and what a reader should know about it.
 
         Bodies fixed to a link keep what the file says of them, and the link gets the rest. Where that rest would not be
-        possible, the fixed ones are scaled down: torque shows the sum alone.
+        physically consistent, the fixed ones are scaled down: torque shows the sum alone.
         """
         shares: list[Share] = []
         notices: list[str] = []
@@ -65,7 +65,7 @@ class Template:
             if scale != 1.0:
                 notices.append(
                     f"{names}: masses and inertias scaled by {scale:.3g}, since with those of the file "
-                    f"{group.bodies[0][0].name} would be impossible; only their sum is identified"
+                    f"{group.bodies[0][0].name} would not be physically consistent; only their sum is identified"
                 )
             elif fixed:
                 notices.append(f"{names}: kept as in the file; {group.bodies[0][0].name} has the rest of their sum")
@@ -81,11 +81,11 @@ def _of(body: Body) -> InertialParameters:
 
 
 def _scale(link: InertialParameters, others: InertialParameters) -> float:
-    """What the parts fixed to a link must be multiplied by so that the rest is possible."""
+    """What the parts fixed to a link must be multiplied by so that the rest is physically consistent."""
     if not np.any(others.pi) or consistency(InertialParameters(link.pi - others.pi)).holds:
         return 1.0
     if not consistency(link).holds:
-        # Written by force, so that there is no possible rest to look for.
+        # Written by force, so that there is no consistent rest to look for.
         return 1.0
     # The rest J − s·J' is positive definite up to one over the largest eigenvalue of J' against J.
     largest = float(eigh(others.pseudo_inertia, link.pseudo_inertia, eigvals_only=True)[-1])
@@ -121,10 +121,10 @@ def template_of(document: Document, robot: Robot, lock: Mapping[str, float]) -> 
         held = frozen_joints(tree, lock)
         extra = [name for name in moving if name not in robot.joint_names and name not in held]
         if extra:
-            flags = " ".join(f"--lock {name}=VALUE" for name in extra)
+            wanted = " ".join(f"`lock` {name}=VALUE" for name in extra)
             raise ExportError(
                 f"{document.source}: {', '.join(extra)} can move in the file but not in the model; say where they "
-                f"stood: {flags}"
+                f"stood: {wanted}"
             )
         found = robot_of_bodies(tree, "keep", lock)
     except RobotError as error:

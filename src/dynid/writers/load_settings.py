@@ -16,7 +16,7 @@ from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.disk import write_whole
 from dynid.errors import ExportError, ModelFileError
-from dynid.writers.exports import IMPOSSIBLE, Exported, demand_agreement, relative_error
+from dynid.writers.exported import WARNING, Exported, relative_error, require_agreement
 
 __all__ = ["FLANGE", "Load", "read_load", "write_load_settings"]
 
@@ -24,14 +24,15 @@ FLANGE = "flange"
 """Name of the frame that controllers mean."""
 LARGEST_UR_INERTIA = 133.0
 """kg·m², above which a UR controller refuses an entry of the tensor."""
-MAX_BYTES = 2**20
-"""Largest payload file that is read, bytes."""
-Controller = Literal["franka", "franka-desk", "ur"]
+MAX_LOAD_BYTES = 2**20
+"""Largest payload file that is read, bytes; real ones stay below 10 kB."""
+LoadFormat = Literal["franka", "franka-desk", "ur"]
+"""Controllers whose load settings are written."""
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A load as `dynid payload` found it."""
+    """A load as the payload workflow found it."""
 
     mass: float
     """kg"""
@@ -48,6 +49,10 @@ class Load:
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def __repr__(self) -> str:
+        com = ", ".join(f"{value:.4g}" for value in self.com)
+        return f"Load({self.mass:.4g} kg, centre of mass [{com}] m in the frame of {self.frame})"
+
     @property
     def inertial(self) -> InertialParameters:
         """The ten numbers (SI) about the origin of the frame."""
@@ -60,29 +65,29 @@ class Load:
 
 
 def read_load(path: Path) -> Load:
-    """The load (SI) in a file that `dynid payload --out` or ``dynid payload --json`` wrote.
+    """The load (SI) in a file that the payload workflow wrote, or in its JSON output.
 
     Raises:
         ModelFileError: naming the file and what is wrong with it.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ModelFileError(f"{path}: larger than {MAX_BYTES // 2**20} MB, which no payload is")
+        if path.stat().st_size > MAX_LOAD_BYTES:
+            raise ModelFileError(f"{path}: larger than {MAX_LOAD_BYTES // 2**20} MB, which no payload is")
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise ModelFileError(f"{path}: no such file; dynid payload MODEL LOG --out load.json writes one") from error
+        raise ModelFileError(f"{path}: no such file; save the result of payload first") from error
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ModelFileError(f"{path}: cannot be read as JSON: {error}") from error
     payload = content.get("payload") if isinstance(content, dict) else None
     if not isinstance(payload, dict):
-        raise ModelFileError(f"{path}: holds no payload; dynid payload MODEL LOG --out load.json writes one")
+        raise ModelFileError(f"{path}: holds no payload; save the result of payload first")
     try:
         mass = _numbers(payload["mass"], ())
         com, tensor = _numbers(payload["com"], (3,)), _numbers(payload["inertia_com"], (3, 3))
         frame = payload.get("frame", "unknown")
         named = str(frame["name"]) if isinstance(frame, dict) else str(frame)
     except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path}: damaged payload: {error!r}; run dynid payload again") from error
+        raise ModelFileError(f"{path}: damaged payload: {error!r}; identify it again") from error
     if not np.allclose(tensor, tensor.T, rtol=1e-9, atol=0.0):
         raise ModelFileError(f"{path}: damaged payload: the inertia is not symmetric")
     return Load(float(mass), com, 0.5 * (tensor + tensor.T), named, str(path), _unseen(payload.get("std")))
@@ -113,41 +118,42 @@ def _numbers(value: object, shape: tuple[int, ...]) -> Float[Array, "..."]:
     return numbers
 
 
-def write_load_settings(load: Load, path: Path, *, controller: Controller, force: bool = False) -> Exported:
+def write_load_settings(load: Load, path: Path, *, controller: LoadFormat, force: bool = False) -> Exported:
     """Write a load (SI, flange frame) for a controller, after it has been read back.
 
     Args:
         load: in the frame of the flange.
         path: the file.
         controller: ``franka`` (arguments of libfranka's setLoad), ``franka-desk`` (end-effector configuration), ``ur``.
-        force: write a load that is not physically possible, and say so.
+        force: write a load that is not physically consistent, and say so.
 
     Raises:
-        ExportError: another frame, an impossible load, or numbers that the controller would refuse.
+        ExportError: another frame, a load that is not physically consistent, or numbers that the controller refuses.
     """
     if load.frame != FLANGE:
         raise ExportError(
             f"{load.source}: the load is given in the frame of {load.frame}, but controllers mean the flange; say "
-            "where the flange is in it: --flange x y z roll pitch yaw (m, rad)"
+            "where the flange is in it: `flange` x y z roll pitch yaw (m, rad)"
         )
-    notices: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
     check = consistency(load.inertial)
     if load.mass <= 0.0 or not check.holds:
-        problem = f"physically impossible load: {', '.join(check.failing) or 'mass'}"
+        problem = f"load not physically consistent: {', '.join(check.failing) or 'mass'}"
         if not force:
-            raise ExportError(f"{path}: not written, {problem}; move more joints with the load, or use --force")
-        notices = (problem,)
+            raise ExportError(f"{path}: not written, {problem}; move more joints with the load, or use `force`")
+        problems = (problem,)
     if controller == "ur":
         _check_ur(load, path)
-    text = {"franka": _franka, "franka-desk": _desk, "ur": _urscript}[controller](load, notices)
+    text = {"franka": _franka, "franka-desk": _desk, "ur": _urscript}[controller](load, problems)
     again = _READERS[controller](text)
-    error = demand_agreement(path, [("load", relative_error(load.inertial.pi, again.pi))])
+    error = require_agreement(path, [("load", relative_error(load.inertial.pi, again.pi))])
+    notices = problems
     if load.unseen:
         notices = (*notices, f"the log did not show {', '.join(load.unseen)} of this load: these are guesses")
     if controller == "franka-desk":
         notices = (*notices, "the transformation from flange to end effector is the identity: put yours in its place")
     write_whole(path, text)
-    return Exported(path, controller, error, 0, "a parser of its own", (), notices)
+    return Exported(path, controller, error, 0, "a parser of its own", (), notices, not problems, "load")
 
 
 def _check_ur(load: Load, path: Path) -> None:
@@ -171,7 +177,7 @@ def _franka(load: Load, notices: tuple[str, ...]) -> str:
         "call": f"robot.setLoad({_plain(load.mass)}, {{{{{com}}}}}, {{{{{tensor}}}}});",
         "units": {"load_mass": "kg", "F_x_Cload": "m, flange frame", "load_inertia": "kg·m², column-major"},
         "frame": "inertia about the centre of mass of the load, axes of the flange frame",
-        **({IMPOSSIBLE: list(notices)} if notices else {}),
+        **({WARNING: list(notices)} if notices else {}),
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -182,7 +188,7 @@ def _desk(load: Load, notices: tuple[str, ...]) -> str:
         "centerOfMass": load.com.tolist(),
         "inertia": _by_columns(load.inertia_com),
         "transformation": np.eye(4).ravel(order="F").tolist(),
-        **({IMPOSSIBLE: list(notices)} if notices else {}),
+        **({WARNING: list(notices)} if notices else {}),
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -190,7 +196,7 @@ def _desk(load: Load, notices: tuple[str, ...]) -> str:
 def _urscript(load: Load, notices: tuple[str, ...]) -> str:
     tensor = [load.inertia_com["xyz".index(a), "xyz".index(b)] for a, b in ("xx", "yy", "zz", "xy", "xz", "yz")]
     com, inertia = (", ".join(_plain(float(x)) for x in values) for values in (load.com, tensor))
-    warning = "".join(f"# {IMPOSSIBLE}: {notice}\n" for notice in notices)
+    warning = "".join(f"# {WARNING}: {notice}\n" for notice in notices)
     return (
         f"{warning}# mass in kg; centre of gravity in m from the tool flange, in its axes;\n"
         "# Ixx, Iyy, Izz, Ixy, Ixz, Iyz in kg*m^2 about the centre of gravity, axes of the tool flange\n"
@@ -234,3 +240,4 @@ def _read_urscript(text: str) -> InertialParameters:
 
 
 _READERS = {"franka": _read_franka, "franka-desk": _read_desk, "ur": _read_urscript}
+"""What reads a file back, by controller."""

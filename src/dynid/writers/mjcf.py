@@ -25,29 +25,21 @@ from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, Joint, Robot
 from dynid.disk import write_whole
 from dynid.dynamics.model import TorqueModel
+from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
 from dynid.regression.model import IdentifiedModel
-from dynid.writers.exports import (
-    IMPOSSIBLE,
-    Exported,
-    demand_agreement,
-    export_motion,
-    full_links,
-    refuse_impossible,
-    relative_error,
-    xml_comment,
-)
+from dynid.writers.exported import AGREEMENT, Exported, export_motion, relative_error, require_agreement
 from dynid.writers.in_place import Share, Template, read_template, reread
-from dynid.writers.joint_terms import PassiveTerms, passive_terms
+from dynid.writers.joint_terms import PassiveTerms
 from dynid.writers.mjcf_check import NOT_INSTALLED, mujoco_torque, own_torque, pinocchio_mjcf_torque
+from dynid.writers.robot_file import UNLIMITED, RobotContent, number, numbers, robot_content
 
 __all__ = ["mjcf_text", "write_mjcf"]
 
-UNLIMITED = 1e6
-"""Stands for a missing bound where the other one exists; rad or m."""
 DIAGONAL = 1e-13
 """Relative to the largest moment: products of inertia below this are round-off."""
 PASSIVE = ("armature", "damping", "frictionloss")
+"""Attributes of a joint that hold rotor inertia, damping and dry friction."""
 
 
 def write_mjcf(
@@ -67,70 +59,67 @@ def write_mjcf(
         path: the file.
         template: an MJCF of the same robot; only inertias, armature, damping and frictionloss change.
         lock: positions (rad or m) of joints that move in the template but not in the model.
-        force: write parameters that are not physically possible, and say so in the file.
+        force: write parameters that are not physically consistent, and say so in the file.
 
     Raises:
-        ExportError: no full or no possible parameters, another robot's template, or a torque that differs.
+        ExportError: no full or no physically consistent parameters, another robot's template, or a torque that differs.
     """
-    notices = refuse_impossible(model, path, force=force)
-    robot = model.model.robot
-    links = tuple(InertialParameters(row) for row in full_links(model, path))
-    passive = passive_terms(model.model, model.parameters, rotors=True, file="MJCF")
-    left_out = passive.left_out
-    warning = xml_comment(f"{IMPOSSIBLE}: {'; '.join(notices)}") if notices else ""
+    content, robot = robot_content(model, path, file="MJCF", rotors=True, force=force), model.model.robot
+    left_out, notices = content.passive.left_out, content.problems
     held: Mapping[str, float] = {}
     if template is None:
         left_out = (*left_out, *_unsaid(robot))
-        story = [f"identified by dynid {model.provenance.get('dynid', '')}, estimator {model.estimator}", *left_out]
-        comments = [*([warning] if warning else []), *map(xml_comment, story)]
-        try:
-            data = mjcf_text(robot, links, passive, comments=comments).encode()
-        except ValueError as error:
-            raise ExportError(f"{path}: not written, a name of the robot cannot be part of XML: {error}") from error
+        data = content.fresh(
+            lambda comments: mjcf_text(robot, content.links, content.passive, comments=comments), left_out
+        )
     else:
         found = read_template(template, robot, lock or {}, ("mujoco",))
-        data, told = _edited(found, links, passive)
-        if warning:
-            data = data.rstrip() + f"\n<!--{warning}-->\n".encode("ascii", "xmlcharrefreplace")
+        data, told = _edited(found, content.links, content.passive)
+        data = content.signed(data)
         notices, held = (*notices, *told, *_other_gravity(found.tree.gravity, robot)), found.held
-    off, n_states, by, doubts = _checked(data, model, passive, held, path, fresh=template is None)
-    write_whole(path, data)
-    return Exported(path, "mjcf", off, n_states, by, left_out, (*notices, *doubts))
-
-
-def _checked(
-    data: bytes, model: IdentifiedModel, passive: PassiveTerms, held: Mapping[str, float], path: Path, *, fresh: bool
-) -> tuple[float, int, str, tuple[str, ...]]:
-    """Largest relative error, states compared, who read the file, and what could not be asked."""
-    robot = model.model.robot
     motion = export_motion(TorqueModel(robot))
-    mine = TorqueModel(robot).torque(motion, model.parameters[: 10 * robot.n_dof]) + passive.torque(motion)
-    own = own_torque(reread(data, str(path), robot, held), robot, motion)
+    errors, by, doubts = _read_back(data, content, motion, held, fresh=template is None)
+    error = require_agreement(path, errors)
+    write_whole(path, data)
+    return Exported(
+        path,
+        "mjcf",
+        error,
+        motion.n_samples,
+        by,
+        left_out,
+        (*notices, *doubts),
+        not content.problems,
+        robot.name,
+    )
+
+
+def _read_back(
+    data: bytes, content: RobotContent, motion: Motion, held: Mapping[str, float], *, fresh: bool
+) -> tuple[list[tuple[str, float]], str, tuple[str, ...]]:
+    """Relative errors by reader, who read the file, and what could not be asked."""
+    robot, mine = content.model.model.robot, content.torque(motion)
+    own = own_torque(reread(data, str(content.path), robot, held), robot, motion)
     errors = [("torque (dynid's reader)", relative_error(mine, own))]
     readers, doubts = [], []
     theirs = mujoco_torque(data, robot, motion, held, gravity_of_file=fresh)
     if isinstance(theirs, str):
-        if theirs != NOT_INSTALLED and fresh and model.consistent:
+        if theirs != NOT_INSTALLED and fresh and not content.problems:
             # A fresh file needs no meshes, so there is no excuse.
-            raise ExportError(f"{path}: not written, MuJoCo refuses it: {theirs}")
+            raise ExportError(f"{content.path}: not written, MuJoCo refuses it: {theirs}")
         if theirs != NOT_INSTALLED:
             doubts.append(f"MuJoCo did not read it back: {theirs}")
     else:
         errors.append(("torque (MuJoCo)", relative_error(mine, theirs)))
         readers.append("MuJoCo")
     other = pinocchio_mjcf_torque(data, robot, motion, held)
-    if not isinstance(other, str) and (fresh or relative_error(mine, other) < 1e-6):
+    if not isinstance(other, str) and (fresh or relative_error(mine, other) < AGREEMENT):
         errors.append(("torque (Pinocchio)", relative_error(mine, other)))
         readers.append("Pinocchio")
     elif not readers:
         what = other if isinstance(other, str) else "its MJCF parser reads this file otherwise"
         doubts.append(f"Pinocchio did not read it back: {what}")
-    return (
-        demand_agreement(path, errors),
-        motion.n_samples,
-        " and ".join(readers) or "dynid's own reader",
-        tuple(doubts),
-    )
+    return errors, " and ".join(readers) or "dynid's own reader", tuple(doubts)
 
 
 def _other_gravity(of_file: Vector3, robot: Robot) -> tuple[str, ...]:
@@ -158,24 +147,22 @@ def mjcf_text(
     for text in comments:
         root.append(etree.Comment(text))
     etree.SubElement(root, "compiler", angle="radian", autolimits="true")
-    etree.SubElement(root, "option", gravity=_text(robot.gravity))
+    etree.SubElement(root, "option", gravity=numbers(robot.gravity))
     bodies: list[etree._Element] = []
     world = etree.SubElement(root, "worldbody")
     for j, (joint, link) in enumerate(zip(robot.joints, links, strict=True)):
         T = joint.T_parent_link(0.0)
         above = world if joint.parent == BASE else bodies[joint.parent]
-        place = {"pos": _text(T[:3, 3]), "quat": _text(_quaternion(T[:3, :3]))}
+        place = {"pos": numbers(T[:3, 3]), "quat": numbers(_quaternion(T[:3, :3]))}
         body = etree.SubElement(above, "body", {"name": _body_name(joint.link.name), **place})
-        numbers = link.to_order("mjcf")
-        etree.SubElement(
-            body, "inertial", pos=_text(numbers[1:4]), mass=_number(link.mass), fullinertia=_text(numbers[4:])
-        )
+        ten = link.to_order("mjcf")
+        etree.SubElement(body, "inertial", pos=numbers(ten[1:4]), mass=number(link.mass), fullinertia=numbers(ten[4:]))
         etree.SubElement(body, "joint", _joint_attributes(joint, passive, j))
         bodies.append(body)
     motors = etree.SubElement(root, "actuator")
     for joint in robot.joints:
         effort = joint.limits.effort
-        limit = {"ctrlrange": f"{_number(-effort)} {_number(effort)}"} if 0.0 < effort < np.inf else {}
+        limit = {"ctrlrange": f"{number(-effort)} {number(effort)}"} if 0.0 < effort < np.inf else {}
         etree.SubElement(motors, "motor", {"name": joint.name, "joint": joint.name, **limit})
     etree.indent(root)
     return etree.tostring(root, encoding="unicode") + "\n"
@@ -191,27 +178,19 @@ def _joint_attributes(joint: Joint, passive: PassiveTerms, j: int) -> dict[str, 
     attributes = {
         "name": joint.name,
         "type": "hinge" if joint.type == "revolute" else "slide",
-        "axis": _text(R.T @ joint.axis),
-        "pos": _text(-R.T @ p),
+        "axis": numbers(R.T @ joint.axis),
+        "pos": numbers(-R.T @ p),
     }
     lower, upper = joint.limits.lower, joint.limits.upper
     if (np.isfinite(lower) or np.isfinite(upper)) and lower < upper:
-        attributes["range"] = f"{_number(max(lower, -UNLIMITED))} {_number(min(upper, UNLIMITED))}"
+        attributes["range"] = f"{number(max(lower, -UNLIMITED))} {number(min(upper, UNLIMITED))}"
     values = (passive.rotor[j], passive.damping[j], passive.friction[j])
-    return attributes | {name: _number(float(value)) for name, value in zip(PASSIVE, values, strict=True) if value}
+    return attributes | {name: number(float(value)) for name, value in zip(PASSIVE, values, strict=True) if value}
 
 
 def _quaternion(R: Matrix3) -> Float[Array, " 4"]:
     x, y, z, w = Rotation.from_matrix(R).as_quat()
     return np.array([w, x, y, z])
-
-
-def _number(value: float) -> str:
-    return repr(value + 0.0)  # no minus zero
-
-
-def _text(values: Float[Array, " n"]) -> str:
-    return " ".join(map(_number, values.tolist()))
 
 
 def _edited(template: Template, links: Sequence[InertialParameters], passive: PassiveTerms) -> tuple[bytes, list[str]]:
@@ -221,7 +200,7 @@ def _edited(template: Template, links: Sequence[InertialParameters], passive: Pa
     if compiler.inertia_from_geometry == "true":
         raise ExportError(
             f'{document.source}: <compiler inertiafromgeom="true"> ignores <inertial>; set it to auto, or export '
-            "a fresh file without --template"
+            "a fresh file, without `template`"
         )
     shares, notices = template.shares(links)
     edits: list[Edit] = []
@@ -230,7 +209,7 @@ def _edited(template: Template, links: Sequence[InertialParameters], passive: Pa
             if np.any(share.inertial.pi):
                 raise ExportError(
                     f"{document.source}: {share.body.name} has several joints, and the inertia identified between them "
-                    "has no place in one body; export a fresh file without --template"
+                    "has no place in one body; export a fresh file, without `template`"
                 )
         elif share.changed:
             edits += _inertial_edits(document, share)
@@ -255,18 +234,18 @@ def _has_mesh_mass(document: Document, body: Element) -> bool:
 def _inertial_edits(document: Document, share: Share) -> list[Edit]:
     body, own = share.body, share.inertial
     assert body.element is not None, "only virtual bodies have none"
-    numbers = own.to_order("mjcf")
+    ten = own.to_order("mjcf")
     element = None if body.inertial is None else body.inertial.element
     if element is None or body.inertial is None:
-        values = {"pos": _text(numbers[1:4]), "mass": _number(own.mass), "fullinertia": _text(numbers[4:])}
+        values = {"pos": numbers(ten[1:4]), "mass": number(own.mass), "fullinertia": numbers(ten[4:])}
         return [InsertChild(body.element, NewElement("inertial", values))]
     if element.getparent() is not body.element:
-        raise document.fault(element, "inside a <frame>; export a fresh file without --template")
-    edits: list[Edit] = [SetAttribute(element, "mass", _number(own.mass))]
+        raise document.fault(element, "inside a <frame>; export a fresh file, without `template`")
+    edits: list[Edit] = [SetAttribute(element, "mass", number(own.mass))]
     if not np.array_equal(own.com, body.inertial.com):
-        edits.append(SetAttribute(element, "pos", _text(own.com)))
+        edits.append(SetAttribute(element, "pos", numbers(own.com)))
     if element.get("fullinertia") is not None:
-        return [*edits, SetAttribute(element, "fullinertia", _text(numbers[4:]))]
+        return [*edits, SetAttribute(element, "fullinertia", numbers(ten[4:]))]
     R = body.inertial.T_body_inertial[:3, :3]
     tensor = R.T @ own.inertia_com @ R
     moments = np.diag(tensor)
@@ -274,8 +253,8 @@ def _inertial_edits(document: Document, share: Share) -> list[Edit]:
         moments, R = np.linalg.eigh(own.inertia_com)
         R = R * np.sign(np.linalg.det(R))
         edits += [RemoveAttribute(element, name) for name in ORIENTATIONS if name != "quat" and element.get(name)]
-        edits.append(SetAttribute(element, "quat", _text(_quaternion(R))))
-    return [*edits, SetAttribute(element, "diaginertia", _text(moments))]
+        edits.append(SetAttribute(element, "quat", numbers(_quaternion(R))))
+    return [*edits, SetAttribute(element, "diaginertia", numbers(moments))]
 
 
 def _joint_edits(template: Template, passive: PassiveTerms, notices: list[str]) -> list[Edit]:
@@ -289,7 +268,7 @@ def _joint_edits(template: Template, passive: PassiveTerms, notices: list[str]) 
         # Inherited defaults count as the element's own here; what it says itself overrides them.
         for attribute, value in zip(PASSIVE, values, strict=True):
             if document.number(element, attribute, 0.0) != value:
-                edits.append(SetAttribute(element, attribute, _number(float(value))))
+                edits.append(SetAttribute(element, attribute, number(float(value))))
                 if value == 0.0:
                     notices.append(f"{name}: {attribute} of the file set to 0, since the model has none")
         if document.number(element, "stiffness", 0.0) != 0.0:

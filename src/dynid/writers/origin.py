@@ -10,7 +10,7 @@ from pathlib import Path
 from dynid.chain.formats.xml import read_markup
 from dynid.errors import ExportError, RobotError
 from dynid.regression.model import IdentifiedModel
-from dynid.writers.exports import Exported
+from dynid.writers.exported import Exported
 from dynid.writers.urdf import write_urdf
 
 __all__ = ["RobotOrigin", "robot_origin", "write_urdf_like_its_origin"]

@@ -13,42 +13,42 @@ from typing import Literal
 
 import numpy as np
 
-from dynid.arrays import Array, Float
 from dynid.disk import write_whole
 from dynid.errors import ExportError
 from dynid.regression.estimate import UNRELIABLE
 from dynid.regression.model import IdentifiedModel
-from dynid.writers.exports import Exported, demand_agreement, export_motion, relative_error
+from dynid.writers.exported import N_CHECKED, Exported, require_agreement, torque_error
 
 __all__ = ["TableRow", "parameter_rows", "write_table"]
 
-FORMAT = "dynid-parameters/1"
+TABLE_FORMAT = "dynid-parameters/1"
+"""Name and version of the JSON table."""
 RISKY = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "'")
 """Letters with which a cell must not start: spreadsheets would take it for a formula, those of full width as well."""
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """One coefficient that torque reveals, or one parameter of the full set."""
+    """One base parameter, or one parameter of the full set."""
 
     kind: Literal["base", "full"]
     symbol: str
-    """Short name, ``J3xy``; for a coefficient that of its leading parameter."""
+    """Short name, ``J3xy``; for a base parameter that of its leading parameter."""
     owner: str
     """Link or joint."""
     name: str
-    """Name of the parameter, or the combination that the coefficient is."""
+    """Name of the parameter, or the combination that the base parameter is."""
     value: float
     """In `unit`."""
     unit: str
     std: float | None
     """Standard deviation in `unit`; None where nothing is known or none exists."""
     trust: str
-    """identified, unreliable or unseen for a coefficient; identified, combination, prior or bound for a parameter."""
+    """identified, unreliable or unseen for a base parameter; identified, combination, prior or bound for a full one."""
 
 
 def parameter_rows(model: IdentifiedModel) -> list[TableRow]:
-    """Coefficients with standard deviations, then the full set where there is one (units ride on each row)."""
+    """Base parameters with standard deviations, then the full set where there is one (units ride on each row)."""
     base = model.base
     std = np.sqrt(np.maximum(np.diag(model.covariance), 0.0))
     rows = [
@@ -93,7 +93,7 @@ def write_table(model: IdentifiedModel, path: Path, *, kind: Literal["csv", "jso
         found = [(row["kind"], row["symbol"], float(row["value"])) for row in csv.DictReader(io.StringIO(text))]
     else:
         content = {
-            "format": FORMAT,
+            "format": TABLE_FORMAT,
             "robot": model.model.robot.name,
             "joints": list(model.model.robot.joint_names),
             "estimator": model.estimator,
@@ -110,15 +110,10 @@ def write_table(model: IdentifiedModel, path: Path, *, kind: Literal["csv", "jso
     if set(numbers) != set(names):
         raise ExportError(f"{path}: not written, read back its parameters have other names")
     values = np.array([numbers[name] for name in names])
-    error = demand_agreement(path, [("torque", _torque_error(model, values, full=wanted == "full"))])
+    theta = values if wanted == "full" else model.base.lift(values)
+    error = require_agreement(path, [("torque", torque_error(model, theta))])
     write_whole(path, text)
-    return Exported(path, kind, error, export_motion(model.model).n_samples, f"Python's {kind} module")
-
-
-def _torque_error(model: IdentifiedModel, values: Float[Array, " n_values"], *, full: bool) -> float:
-    motion = export_motion(model.model)
-    mine = model.model.torque(motion, model.parameters)
-    return relative_error(mine, model.model.torque(motion, values if full else model.base.lift(values)))
+    return Exported(path, kind, error, N_CHECKED, f"Python's {kind} module", subject=model.model.robot.name)
 
 
 def _csv(rows: Sequence[TableRow]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +20,14 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
 from dynid.regression.model import IdentifiedModel
-from dynid.writers.exports import (
-    IMPOSSIBLE,
-    Exported,
-    demand_agreement,
-    export_motion,
-    full_links,
-    refuse_impossible,
-    relative_error,
-    xml_comment,
-)
+from dynid.writers.exported import Exported, export_motion, relative_error, require_agreement
 from dynid.writers.in_place import Share, Template, read_template
-from dynid.writers.joint_terms import PassiveTerms, passive_terms
+from dynid.writers.joint_terms import PassiveTerms
+from dynid.writers.robot_file import UNLIMITED, number, numbers, robot_content
 
 __all__ = ["urdf_text", "write_urdf"]
 
-UNLIMITED = 1e6
-"""Written where URDF demands a limit and the robot has none; rad, m, per s, N·m or N."""
-LEVEL = 0.02
+TILT = 0.02
 """m/s² by which gravity may differ from straight down before a reader of the URDF is told."""
 
 
@@ -56,56 +46,40 @@ def write_urdf(
         path: the file.
         template: a URDF of the same robot; only its inertias, damping and friction change, every other byte stays.
         lock: positions (rad or m) of joints that move in the template but not in the model.
-        force: write parameters that are not physically possible, and say so in the file.
+        force: write parameters that are not physically consistent, and say so in the file.
 
     Raises:
-        ExportError: no full or no possible parameters, another robot's template, or a torque that differs.
+        ExportError: no full or no physically consistent parameters, another robot's template, or a torque that differs.
     """
-    notices = refuse_impossible(model, path, force=force)
-    robot = model.model.robot
-    links = tuple(InertialParameters(row) for row in full_links(model, path))
-    passive = passive_terms(model.model, model.parameters, rotors=False, file="URDF")
-    left_out = (*passive.left_out, *_unsaid(robot))
-    warning = xml_comment(f"{IMPOSSIBLE}: {'; '.join(notices)}") if notices else ""
+    content, robot = robot_content(model, path, file="URDF", rotors=False, force=force), model.model.robot
+    left_out, notices = (*content.passive.left_out, *_unsaid(robot)), content.problems
     held: Mapping[str, float] = {}
     if template is None:
-        friction = {
-            name: (float(passive.damping[j]), float(passive.friction[j])) for j, name in enumerate(robot.joint_names)
-        }
-        story = [f"identified by dynid {model.provenance.get('dynid', '')}, estimator {model.estimator}", *left_out]
-        comments = [*([warning] if warning else []), *map(xml_comment, story)]
-        text = _document(lambda: urdf_text(robot, links, friction, comments=comments), path)
-        data = text.encode()
+        data = content.fresh(
+            lambda comments: urdf_text(robot, content.links, content.passive, comments=comments), left_out
+        )
+        text = data.decode()
     else:
         found = read_template(template, robot, lock or {}, ("robot",))
-        shares, told = found.shares(links)
-        data = edited(found.document, [*_inertial_edits(shares), *_joint_edits(found, passive)])
-        if warning:
-            data = data.rstrip() + f"\n<!--{warning}-->\n".encode("ascii", "xmlcharrefreplace")
+        shares, told = found.shares(content.links)
+        data = content.signed(edited(found.document, [*_inertial_edits(shares), *_joint_edits(found, content.passive)]))
         text = data.decode(found.document.encoding)
-        notices = (*notices, *told)
-        held = found.held
+        notices, held = (*notices, *told), found.held
     motion = export_motion(TorqueModel(robot))
-    mine = TorqueModel(robot).torque(motion, model.parameters[: 10 * robot.n_dof]) + passive.torque(motion)
-    error = demand_agreement(path, [("torque", relative_error(mine, _read_back(text, robot, motion, held, path)))])
+    theirs = _read_back(text, robot, motion, held, path)
+    error = require_agreement(path, [("torque", relative_error(content.torque(motion), theirs))])
     write_whole(path, data)
-    return Exported(path, "urdf", error, motion.n_samples, "Pinocchio", left_out, notices)
+    return Exported(
+        path, "urdf", error, motion.n_samples, "Pinocchio", left_out, notices, not content.problems, robot.name
+    )
 
 
 def _unsaid(robot: Robot) -> tuple[str, ...]:
     g = robot.gravity
-    if np.linalg.norm(g - [0.0, 0.0, -STANDARD_GRAVITY]) <= LEVEL:
+    if np.linalg.norm(g - [0.0, 0.0, -STANDARD_GRAVITY]) <= TILT:
         return ()
-    numbers = ", ".join(f"{x:.5g}" for x in g)
-    return (f"URDF has no gravity: the model was identified under [{numbers}] m/s² in axes of the base",)
-
-
-def _document(build: Callable[[], str], path: Path) -> str:
-    """What `build` returns; names that XML cannot hold are blamed on the model."""
-    try:
-        return build()
-    except ValueError as error:
-        raise ExportError(f"{path}: not written, a name of the robot cannot be part of XML: {error}") from error
+    axes = ", ".join(f"{x:.5g}" for x in g)
+    return (f"URDF has no gravity: the model was identified under [{axes}] m/s² in axes of the base",)
 
 
 def _inertial_edits(shares: Sequence[Share]) -> list[Edit]:
@@ -116,11 +90,11 @@ def _inertial_edits(shares: Sequence[Share]) -> list[Edit]:
             continue
         element = None if body.inertial is None else body.inertial.element
         if body.inertial is None or element is None:
-            numbers = dict(zip(URDF_TENSOR, map(_number, own.to_order("urdf")[4:].tolist()), strict=True))
+            entries = dict(zip(URDF_TENSOR, map(number, own.to_order("urdf")[4:].tolist()), strict=True))
             parts = (
-                NewElement("origin", {"xyz": _text(own.com), "rpy": "0 0 0"}),
-                NewElement("mass", {"value": _number(own.mass)}),
-                NewElement("inertia", numbers),
+                NewElement("origin", {"xyz": numbers(own.com), "rpy": "0 0 0"}),
+                NewElement("mass", {"value": number(own.mass)}),
+                NewElement("inertia", entries),
             )
             edits.append(InsertChild(body.element, NewElement("inertial", {}, parts)))
             continue
@@ -128,13 +102,13 @@ def _inertial_edits(shares: Sequence[Share]) -> list[Edit]:
         R = body.inertial.T_body_inertial[:3, :3]
         tensor = R.T @ own.inertia_com @ R
         if not np.array_equal(own.com, body.inertial.com):
-            edits.append(_attribute(element, "origin", {"xyz": _text(own.com)}))
-        edits.append(_attribute(element, "mass", {"value": _number(own.mass)}))
+            edits.append(_attribute(element, "origin", {"xyz": numbers(own.com)}))
+        edits.append(_attribute(element, "mass", {"value": number(own.mass)}))
         inertia = element.find("inertia")
-        assert inertia is not None, "the reader demands it"
+        assert inertia is not None, "the reader insists on it"
         for name in URDF_TENSOR:
             value = float(tensor["xyz".index(name[1]), "xyz".index(name[2])])
-            edits.append(SetAttribute(inertia, name, _number(value)))
+            edits.append(SetAttribute(inertia, name, number(value)))
     return edits
 
 
@@ -157,19 +131,19 @@ def _joint_edits(template: Template, passive: PassiveTerms) -> list[Edit]:
         dynamics = element.find("dynamics")
         if dynamics is None:
             if any(values.values()):
-                texts = {key: _number(value) for key, value in values.items()}
+                texts = {key: number(value) for key, value in values.items()}
                 edits.append(InsertChild(element, NewElement("dynamics", texts)))
             continue
         for key, value in values.items():
             if template.document.number(dynamics, key, 0.0) != value:
-                edits.append(SetAttribute(dynamics, key, _number(value)))
+                edits.append(SetAttribute(dynamics, key, number(value)))
     return edits
 
 
 def urdf_text(
     robot: Robot,
-    links: tuple[InertialParameters, ...],
-    friction: dict[str, tuple[float, float]] | None = None,
+    links: Sequence[InertialParameters],
+    passive: PassiveTerms | None = None,
     *,
     comments: Sequence[str] = (),
 ) -> str:
@@ -178,15 +152,16 @@ def urdf_text(
     Args:
         robot: joints and limits.
         links: what they carry.
-        friction: damping (N·m·s/rad or N·s/m) and dry friction (N·m or N) by joint name, none where None.
+        passive: their damping and dry friction; none where None.
         comments: text for the top of the file.
     """
     root = etree.Element("robot", name=robot.name)
     etree.SubElement(root, "link", name=_free_name("base", robot))
     for joint, link in zip(robot.joints, links, strict=True):
         _add_link(root, joint, link.moved(joint.T_joint_link))
-    for joint in robot.joints:
-        _add_joint(root, robot, joint, (friction or {}).get(joint.name, (0.0, 0.0)))
+    for j, joint in enumerate(robot.joints):
+        friction = (0.0, 0.0) if passive is None else (float(passive.damping[j]), float(passive.friction[j]))
+        _add_joint(root, robot, joint, friction)
     for text in reversed(comments):
         root.insert(0, etree.Comment(text))
     etree.indent(root)
@@ -202,10 +177,10 @@ def _free_name(name: str, robot: Robot) -> str:
 def _add_link(root: etree._Element, joint: Joint, link: InertialParameters) -> None:
     element = etree.SubElement(root, "link", name=joint.link.name)
     inertial = etree.SubElement(element, "inertial")
-    etree.SubElement(inertial, "origin", xyz=_text(link.com), rpy="0 0 0")
-    etree.SubElement(inertial, "mass", value=_number(link.mass))
+    etree.SubElement(inertial, "origin", xyz=numbers(link.com), rpy="0 0 0")
+    etree.SubElement(inertial, "mass", value=number(link.mass))
     values = link.to_order("urdf")[4:].tolist()
-    etree.SubElement(inertial, "inertia", {k: _number(v) for k, v in zip(URDF_TENSOR, values, strict=True)})
+    etree.SubElement(inertial, "inertia", {k: number(v) for k, v in zip(URDF_TENSOR, values, strict=True)})
 
 
 def _add_joint(root: etree._Element, robot: Robot, joint: Joint, friction: tuple[float, float]) -> None:
@@ -218,14 +193,14 @@ def _add_joint(root: etree._Element, robot: Robot, joint: Joint, friction: tuple
     T_carrier: Transform = np.eye(4) if joint.parent == BASE else robot.joints[joint.parent].T_joint_link
     T = T_carrier @ joint.T_parent_joint
     rpy = _rpy(T[:3, :3])
-    etree.SubElement(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(rpy))
-    etree.SubElement(element, "axis", xyz=_text(joint.axis))
+    etree.SubElement(element, "origin", xyz=numbers(T[:3, 3]), rpy=numbers(rpy))
+    etree.SubElement(element, "axis", xyz=numbers(joint.axis))
     bounds = {"effort": _limit(limits.effort), "velocity": _limit(limits.velocity)}
     if not endless:
         bounds |= {"lower": _limit(limits.lower), "upper": _limit(limits.upper)}
     bounds |= {name: _limit(value) for name in ("acceleration", "jerk") if np.isfinite(value := getattr(limits, name))}
     etree.SubElement(element, "limit", bounds)
-    etree.SubElement(element, "dynamics", damping=_number(friction[0]), friction=_number(friction[1]))
+    etree.SubElement(element, "dynamics", damping=number(friction[0]), friction=number(friction[1]))
 
 
 def _rpy(R: Matrix3) -> Vector3:
@@ -238,14 +213,6 @@ def _rpy(R: Matrix3) -> Vector3:
 
 def _limit(value: float) -> str:
     return repr(float(np.clip(value, -UNLIMITED, UNLIMITED)))
-
-
-def _text(values: Float[Array, " 3"]) -> str:
-    return " ".join(map(_number, values.tolist()))
-
-
-def _number(value: float) -> str:
-    return repr(value + 0.0)  # no minus zero
 
 
 def _read_back(

@@ -1,13 +1,11 @@
-"""A generated header against dynid's own numbers: compiled and run, or evaluated statement by statement."""
+"""A generated header against dynid's own numbers: compiled and run, or its expressions evaluated."""
 
 from __future__ import annotations
 
-import ast
-import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,21 +16,29 @@ from dynid.dynamics.formula import FUNCTIONS
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
-from dynid.writers.exports import demand_agreement, export_motion, relative_error
+from dynid.writers.c.code import C_FUNCTIONS, Code
+from dynid.writers.c.friction import gear_links
+from dynid.writers.exported import export_motion, relative_error, require_agreement
 
-__all__ = ["CompiledCheck", "check_header", "evaluate", "expected", "find_compiler", "run_header"]
+__all__ = ["HeaderCheck", "check_header", "evaluate", "expected", "find_compiler", "run_header"]
 
-FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic")
+COMPILER_OPTIONS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic")
+"""The standard that the header keeps to, optimised as a controller would have it."""
 COMPILERS = ("cc", "gcc", "clang")
-TIMEOUT = 120.0
-"""s, for the compiler and for the program."""
+"""Names of C compilers, the system's own first."""
+COMPILE_SECONDS = 120.0
+"""Limit of the compiler, and of the program, s; a seven-joint arm takes about one."""
 QUANTITIES = ("inverse_dynamics", "rigid", "gravity", "coriolis", "friction", "mass_matrix", "regressor")
+"""Functions of a header that are compared."""
+_OUTPUTS = {"mass_matrix": "M", "regressor": "Y"}
+"""Names of the arrays that functions fill, where it is not tau."""
 
 Values = dict[str, Float[Array, "..."]]
+"""What the functions of a header compute (SI), by name."""
 
 
 @dataclass(frozen=True)
-class CompiledCheck:
+class HeaderCheck:
     """How a header was checked."""
 
     error: float
@@ -43,9 +49,22 @@ class CompiledCheck:
 
 
 def check_header(
-    text: str, prefix: str, model: TorqueModel, theta: Float[Array, " n_params"], path: Path
-) -> CompiledCheck:
+    text: str,
+    codes: Mapping[str, Code],
+    prefix: str,
+    model: TorqueModel,
+    theta: Float[Array, " n_params"],
+    path: Path,
+) -> HeaderCheck:
     """Compare everything a header computes (SI) with dynid's own numbers.
+
+    Args:
+        text: the header.
+        codes: the expressions that its functions are printed from.
+        prefix: what its names start with.
+        model: what it is written for.
+        theta: parameters, SI.
+        path: the file to be written.
 
     Raises:
         ExportError: a difference, or a compiler that refuses the header.
@@ -58,11 +77,12 @@ def check_header(
         theirs = run_header(text, prefix, model, motion, compiler)
         by = f"compiled by {Path(compiler).name} and run"
     else:
-        theirs = {name: evaluate(text, prefix, name, model, motion) for name in QUANTITIES}
-        by = "evaluated statement by statement"
-        notices = ("no C compiler here (cc, gcc, clang): the header was evaluated by dynid but never compiled",)
+        theirs = evaluate(codes, prefix, model, theta, motion)
+        by = "its expressions evaluated"
+        names = ", ".join(COMPILERS)
+        notices = (f"no C compiler here ({names}): the expressions were checked, but the header was never compiled",)
     errors = differences(mine, theirs)
-    return CompiledCheck(demand_agreement(path, errors), motion.n_samples, by, notices)
+    return HeaderCheck(require_agreement(path, errors), motion.n_samples, by, notices)
 
 
 def differences(mine: Values, theirs: Values) -> list[tuple[str, float]]:
@@ -127,10 +147,10 @@ def find_compiler(names: tuple[str, ...] = COMPILERS) -> str | None:
 def _compiled(compiler: str, folder: Path, program: str) -> str:
     """What the compiler complains about; empty where the program is ready as `folder`/program."""
     (folder / "main.c").write_text(program, encoding="ascii")
-    command = [compiler, *FLAGS, "-o", "program", "main.c", "-lm"]
+    command = [compiler, *COMPILER_OPTIONS, "-o", "program", "main.c", "-lm"]
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
+            command, cwd=folder, capture_output=True, timeout=COMPILE_SECONDS, check=False, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
@@ -144,7 +164,7 @@ def harness(prefix: str, model: TorqueModel, names: Sequence[str] = QUANTITIES) 
     update = f"        {prefix}_state_update(&state, q);\n" if model.has_memory else ""
     calls = ""
     for name, shape in _shapes(model, names).items():
-        target = {"mass_matrix": "M", "regressor": "Y"}.get(name, "tau")
+        target = _OUTPUTS.get(name, "tau")
         calls += f"        {prefix}_{name}({_arguments(model, name, '&state')}, {target});\n"
         index = "[i]" if len(shape) == 1 else "[i][k]"
         inner = f"for (k = 0; k < {shape[-1]}; ++k) " if len(shape) == 2 else ""
@@ -182,7 +202,7 @@ def run_header(
             raise ExportError(f"the C header does not compile: {complaint.strip()[:500]}")
         try:
             program = str(Path(folder) / "program")
-            done = subprocess.run([program], input=given, capture_output=True, timeout=TIMEOUT, check=False)
+            done = subprocess.run([program], input=given, capture_output=True, timeout=COMPILE_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise ExportError(f"the compiled C header cannot be run: {error}") from error
     shapes = _shapes(model, names)
@@ -196,70 +216,35 @@ def run_header(
     }
 
 
-_STATEMENT = re.compile(r"(?:const double )?([A-Za-z_]\w*)((?:\[\d+\])*) = (.*)")
-
-
-def evaluate(text: str, prefix: str, name: str, model: TorqueModel, motion: Motion) -> Float[Array, "n_samples ..."]:
-    """What the statements of one function of a header compute (SI), without a compiler.
+def evaluate(
+    codes: Mapping[str, Code], prefix: str, model: TorqueModel, theta: Float[Array, " n_params"], motion: Motion
+) -> Values:
+    """What the expressions compute (SI) that a header is printed from, by the names of its functions.
 
     Raises:
-        ExportError: a statement that is not plain arithmetic.
+        ExportError: a function of C whose meaning is not known.
     """
-    found = re.search(rf"void {prefix}_{name}\([^)]*\)\n{{\n(.*?)\n}}", text, re.DOTALL)
-    if found is None:
-        raise ExportError(f"the C header has no function {prefix}_{name}")
-    known: dict[str, object] = {"q": motion.q.T, "dq": motion.dq.T, "ddq": motion.ddq.T, **_tables(text, prefix)}
-    known["state_z"] = np.moveaxis(model.joint_states(motion), 0, -1)
-    result = np.zeros((*_shapes(model)[name], motion.n_samples))
-    for statement in found.group(1).replace("state->z", "state_z").split(";"):
-        line = " ".join(statement.split())
-        if not line or line.startswith("(void)"):
-            continue
-        match = _STATEMENT.fullmatch(line)
-        if match is None:
-            raise ExportError(f"the C header holds a statement that cannot be checked: {line[:80]}")
-        target, place, expression = match.groups()
-        value = _value(ast.parse(expression, mode="eval").body, known, prefix)
-        if place:
-            result[tuple(int(k) for k in re.findall(r"\d+", place))] = value
-        else:
-            known[target] = value
-    return np.moveaxis(result, -1, 0)
+    own = {f"{prefix}_{name}": function for name, function in {**C_FUNCTIONS, **FUNCTIONS}.items()}
+    inputs = _atoms(prefix, model, theta, motion)
+    values: Values = {}
+    for name, shape in _shapes(model, tuple(codes)).items():
+        found = codes[name].evaluated(inputs, {**C_FUNCTIONS, **own})
+        quantity = np.zeros((motion.n_samples, *shape))
+        for place in np.ndindex(shape):
+            quantity[:, *place] = found[_OUTPUTS.get(name, "tau") + "".join(f"[{k}]" for k in place)]
+        values[name] = quantity
+    return values
 
 
-def _tables(text: str, prefix: str) -> dict[str, object]:
-    """The constant arrays of a header (SI), read from its text."""
-    tables: dict[str, object] = {}
-    for name, size, body in re.findall(r"static const double (\w+)((?:\[\w+\])+) = \{(.*?)\n?\};", text, re.DOTALL):
-        plain = re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL).replace("HUGE_VAL", "inf")
-        numbers = np.array(re.findall(r"[-+.\w]+", plain), dtype=float)
-        tables[name] = numbers.reshape(-1, 10) if size.endswith("[10]") else numbers
-    return tables
-
-
-def _value(node: ast.expr, known: Mapping[str, object], prefix: str) -> Array:
-    functions: dict[str, Callable[[Array], Array]] = {
-        "cos": np.cos, "sin": np.sin, "tanh": np.tanh, "exp": np.exp, "fabs": np.abs,
-        f"{prefix}_inverse": np.reciprocal,
-    } | {f"{prefix}_{name}": function for name, function in FUNCTIONS.items()}  # fmt: skip
-    match node:
-        case ast.Constant(value=float() as number):
-            return np.array(number)
-        case ast.Name(id=name) if name in known:
-            return np.asarray(known[name])
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return np.asarray(-_value(operand, known, prefix))
-        case ast.Subscript(value=inner, slice=ast.Constant(value=int() as index)):
-            return np.asarray(_value(inner, known, prefix)[index])
-        case ast.Call(func=ast.Name(id=name), args=[argument]) if name in functions:
-            return np.asarray(functions[name](_value(argument, known, prefix)))
-        case ast.BinOp(left=left, op=operation, right=right):
-            a, b = _value(left, known, prefix), _value(right, known, prefix)
-            match operation:
-                case ast.Add():
-                    return np.asarray(a + b)
-                case ast.Sub():
-                    return np.asarray(a - b)
-                case ast.Mult():
-                    return np.asarray(a * b)
-    raise ExportError(f"the C header holds an expression that cannot be checked: {ast.unparse(node)[:80]}")
+def _atoms(
+    prefix: str, model: TorqueModel, theta: Float[Array, " n_params"], motion: Motion
+) -> dict[str, Float[Array, "..."]]:
+    """Motion and parameters (SI) by the names that expressions of a header have for them."""
+    links = gear_links(model)
+    states = model.joint_states(motion)
+    return (
+        {f"{name}[{j}]": getattr(motion, name)[:, j] for name in ("q", "dq", "ddq") for j in range(model.n_dof)}
+        | {f"{prefix}_theta[{k}]": np.asarray(value) for k, value in enumerate(theta)}
+        | {f"{prefix}_load_reference[{i}][{k}]": np.asarray(links[i, k]) for i, k in np.ndindex(links.shape)}
+        | {f"state->z[{j}][{k}]": states[:, j, k] for j, k in np.ndindex(states.shape[1:])}
+    )

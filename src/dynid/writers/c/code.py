@@ -1,14 +1,30 @@
-"""Arithmetic on numbers not yet known, written down as C: zeros vanish, constants fold, nothing is done twice."""
+"""Arithmetic on numbers not yet known, as a graph that prints as C: zeros vanish, constants fold, nothing is twice."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["ONE", "ZERO", "Code", "Scalar", "Triple", "c_comment", "c_name", "cross", "dot", "literal"]
+from dynid.arrays import Array
+from dynid.errors import ExportError
+
+__all__ = [
+    "C_FUNCTIONS",
+    "UNITY",
+    "ZERO",
+    "Code",
+    "Scalar",
+    "ScalarTriple",
+    "c_comment",
+    "c_name",
+    "cross",
+    "dot",
+    "literal",
+]
 
 ROUND_OFF = 1e-15
 """Relative to 1: constants this close to 0 or ±1 come from cos(π/2) and their like, and are taken to be them."""
@@ -31,10 +47,43 @@ class Scalar:
         """Whether it is the constant 0."""
         return self.factor == 0.0
 
+    @property
+    def atoms(self) -> tuple[str, ...]:
+        """The atom, if there is one."""
+        return () if self.atom is None else (self.atom,)
 
-ZERO, ONE = Scalar(0.0), Scalar(1.0)
-Triple = tuple[Scalar, Scalar, Scalar]
+    def __str__(self) -> str:
+        if self.atom is None:
+            return literal(self.factor)
+        if abs(self.factor) == 1.0:
+            return self.atom if self.factor > 0.0 else f"-{self.atom}"
+        return f"{literal(self.factor)}*{self.atom}"
+
+    def at(self, values: Mapping[str, Array]) -> Array:
+        """Its value where the atoms have these values (SI)."""
+        return np.asarray(self.factor if self.atom is None else self.factor * values[self.atom])
+
+
+ZERO, UNITY = Scalar(0.0), Scalar(1.0)
+"""The constants 0 and 1."""
+ScalarTriple = tuple[Scalar, Scalar, Scalar]
+"""A vector in space."""
 Product = tuple[Scalar, ...]
+"""Scalars to be multiplied."""
+Functions = Mapping[str, Callable[[Array], Array]]
+"""What functions of one number compute, by name."""
+C_FUNCTIONS: Functions = {
+    "cos": np.cos,
+    "sin": np.sin,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "fabs": np.abs,
+    "sign": np.sign,
+    "ahead": lambda x: np.maximum(x, 0.0),
+    "step": lambda x: np.where(x > 0.0, 1.0, 0.0),
+    "logistic": lambda x: 1.0 / (1.0 + np.exp(-x)),
+}
+"""What the functions of a header compute, those of its own without its prefix."""
 
 
 def constant(value: float) -> Scalar:
@@ -52,7 +101,7 @@ def literal(value: float) -> str:
     return repr(float(value))
 
 
-def cross(a: Triple, b: Triple) -> tuple[list[Product], list[Product], list[Product]]:
+def cross(a: ScalarTriple, b: ScalarTriple) -> tuple[list[Product], list[Product], list[Product]]:
     """The products whose sums are the entries of a × b."""
     return (
         [(a[1], b[2]), (-a[2], b[1])],
@@ -66,14 +115,64 @@ def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Product]:
     return list(zip(a, b, strict=True))
 
 
+@dataclass(frozen=True)
+class Sum:
+    """A sum of products, the value of one variable."""
+
+    terms: tuple[tuple[float, tuple[str, ...]], ...]
+    """Factor and atoms of each product; the first factor is positive."""
+
+    @property
+    def atoms(self) -> tuple[str, ...]:
+        """What it is computed from."""
+        return tuple(atom for _, atoms in self.terms for atom in atoms)
+
+    def __str__(self) -> str:
+        text = ""
+        for factor, atoms in self.terms:
+            size = [] if abs(factor) == 1.0 and atoms else [literal(abs(factor))]
+            word = "*".join((*size, *atoms))
+            text += f" {'-' if factor < 0.0 else '+'} {word}" if text else word
+        return text
+
+    def at(self, values: Mapping[str, Array], functions: Functions) -> Array:
+        """Its value where the atoms have these values (SI)."""
+        total = np.zeros(())
+        for factor, atoms in self.terms:
+            total = total + math.prod((values[atom] for atom in atoms), start=np.asarray(factor))
+        return np.asarray(total)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of one number, the value of one variable."""
+
+    function: str
+    argument: Scalar
+
+    @property
+    def atoms(self) -> tuple[str, ...]:
+        """What it is computed from."""
+        return self.argument.atoms
+
+    def __str__(self) -> str:
+        return f"{self.function}({self.argument})"
+
+    def at(self, values: Mapping[str, Array], functions: Functions) -> Array:
+        """Its value where the atoms have these values (SI)."""
+        if self.function not in functions:
+            raise ExportError(f"the C function {self.function} cannot be checked: nobody says what it computes")
+        return np.asarray(functions[self.function](self.argument.at(values)))
+
+
 @dataclass
 class Code:
-    """The body of one C function, grown statement by statement; what no output needs is not printed."""
+    """The body of one C function as a graph of expressions; what no output needs is not printed."""
 
-    statements: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-    """Variable to its expression and the atoms that this uses."""
-    outputs: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
-    known: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, Sum | Call] = field(default_factory=dict)
+    outputs: list[tuple[str, Scalar]] = field(default_factory=list)
+    """Targets with their values, in order."""
+    known: dict[Sum | Call, str] = field(default_factory=dict)
     """Expression to the variable that holds it."""
 
     def sum(self, *products: Product) -> Scalar:
@@ -86,63 +185,66 @@ class Code:
             if factor:
                 key = tuple(sorted(scalar.atom for scalar in product if scalar.atom is not None))
                 collected[key] = collected.get(key, 0.0) + factor
-        terms = [(atoms, factor) for atoms, factor in collected.items() if factor]
+        terms = [(factor, atoms) for atoms, factor in collected.items() if factor]
         if not terms:
             return ZERO
         if len(terms) == 1:
-            atoms, factor = terms[0]
+            factor, atoms = terms[0]
             if not atoms:
                 return Scalar(factor)
-            return Scalar(factor, atoms[0] if len(atoms) == 1 else self._variable("*".join(atoms), atoms))
-        sign = -1.0 if all(factor < 0.0 for _, factor in terms) else 1.0
+            return Scalar(factor, atoms[0] if len(atoms) == 1 else self._variable(Sum(((1.0, atoms),))))
+        sign = -1.0 if all(factor < 0.0 for factor, _ in terms) else 1.0
         # A positive term first, so that no line starts with a minus sign.
-        terms.sort(key=lambda term: sign * term[1] < 0.0)
-        text = ""
-        for atoms, factor in terms:
-            value = sign * factor
-            word = "*".join((*([] if abs(value) == 1.0 and atoms else [literal(abs(value))]), *atoms))
-            text += f" {'-' if value < 0.0 else '+'} {word}" if text else word
-        return Scalar(sign, self._variable(text, tuple(atom for atoms, _ in terms for atom in atoms)))
+        ordered = sorted(((sign * factor, atoms) for factor, atoms in terms), key=lambda term: term[0] < 0.0)
+        return Scalar(sign, self._variable(Sum(tuple(ordered))))
 
     def call(self, function: str, argument: Scalar) -> Scalar:
         """A function of one number."""
-        if argument.atom is None:
-            return Scalar(1.0, self._variable(f"{function}({literal(argument.factor)})", ()))
-        return Scalar(1.0, self._variable(f"{function}({_text(argument)})", (argument.atom,)))
+        return Scalar(1.0, self._variable(Call(function, argument)))
 
     def put(self, target: str, value: Scalar) -> None:
         """Write a scalar to an output."""
-        self.outputs.append((target, _text(value), () if value.atom is None else (value.atom,)))
+        self.outputs.append((target, value))
 
-    def _variable(self, expression: str, atoms: tuple[str, ...]) -> str:
+    def _variable(self, expression: Sum | Call) -> str:
         if expression not in self.known:
-            name = f"t{len(self.statements)}"
+            name = f"t{len(self.variables)}"
             self.known[expression] = name
-            self.statements[name] = (expression, atoms)
+            self.variables[name] = expression
         return self.known[expression]
+
+    def needed(self) -> dict[str, Sum | Call]:
+        """The variables that outputs need, in order."""
+        found: set[str] = set()
+        stack = [atom for _, value in self.outputs for atom in value.atoms]
+        while stack:
+            atom = stack.pop()
+            if atom in self.variables and atom not in found:
+                found.add(atom)
+                stack += self.variables[atom].atoms
+        return {name: expression for name, expression in self.variables.items() if name in found}
 
     def lines(self) -> Iterator[str]:
         """The statements that outputs need, in order, then the outputs."""
-        needed: set[str] = set()
-        stack = [atom for _, _, atoms in self.outputs for atom in atoms]
-        while stack:
-            atom = stack.pop()
-            if atom in self.statements and atom not in needed:
-                needed.add(atom)
-                stack += self.statements[atom][1]
-        for name, (expression, _) in self.statements.items():
-            if name in needed:
-                yield f"const double {name} = {expression};"
-        for target, expression, _ in self.outputs:
-            yield f"{target} = {expression};"
+        for name, expression in self.needed().items():
+            yield f"const double {name} = {expression};"
+        for target, value in self.outputs:
+            yield f"{target} = {value};"
 
+    def evaluated(self, inputs: Mapping[str, Array], functions: Functions) -> dict[str, Array]:
+        """What the outputs are (SI), computed in Python from the very graph that `lines` prints.
 
-def _text(value: Scalar) -> str:
-    if value.atom is None:
-        return literal(value.factor)
-    if abs(value.factor) == 1.0:
-        return value.atom if value.factor > 0.0 else f"-{value.atom}"
-    return f"{literal(value.factor)}*{value.atom}"
+        Args:
+            inputs: values of the atoms that are not variables, such as ``q[0]``.
+            functions: what the functions compute, by the names they have in C.
+
+        Raises:
+            ExportError: a function that `functions` does not have.
+        """
+        values = dict(inputs)
+        for name, expression in self.needed().items():
+            values[name] = expression.at(values, functions)
+        return {target: value.at(values) for target, value in self.outputs}
 
 
 def c_name(text: str, *, otherwise: str = "robot") -> str:

@@ -8,11 +8,12 @@ from functools import cached_property
 
 from dynid.chain.robot import BASE, Robot
 from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays
-from dynid.writers.c.code import ONE, ZERO, Code, Scalar, Triple, constant, cross, dot
+from dynid.writers.c.code import UNITY, ZERO, Code, Scalar, ScalarTriple, constant, cross, dot
 
 __all__ = ["ChainCode"]
 
-Rotation = tuple[Triple, Triple, Triple]
+Rotation = tuple[ScalarTriple, ScalarTriple, ScalarTriple]
+"""Rows of a 3×3 matrix."""
 _PLACE = {(0, 0): 4, (0, 1): 5, (1, 1): 6, (0, 2): 7, (1, 2): 8, (2, 2): 9}
 """Row and column of a tensor to its place among the ten inertial numbers."""
 
@@ -22,23 +23,23 @@ class _Pose:
     """Rotation and origin of a link in its parent's frame."""
 
     R: Rotation
-    p: Triple
+    p: ScalarTriple
 
-    def down(self, code: Code, v: Triple, w: Triple) -> tuple[Triple, Triple]:
+    def down(self, code: Code, v: ScalarTriple, w: ScalarTriple) -> tuple[ScalarTriple, ScalarTriple]:
         """A motion (linear, angular) of the parent seen in the link: Rᵀ(v + ω × p), Rᵀω."""
         turned = cross(w, self.p)
         moved = tuple(code.sum((v[k],), *turned[k]) for k in range(3))
         columns = tuple(zip(*self.R, strict=True))
         return _triple([code.sum(*dot(c, moved)) for c in columns]), _triple([code.sum(*dot(c, w)) for c in columns])
 
-    def up(self, code: Code, f: Triple, n: Triple) -> tuple[Triple, Triple]:
+    def up(self, code: Code, f: ScalarTriple, n: ScalarTriple) -> tuple[ScalarTriple, ScalarTriple]:
         """A wrench (force, moment) of the link in the parent's frame: Rf, Rn + p × Rf."""
         force = _triple([code.sum(*dot(row, f)) for row in self.R])
         lever = cross(self.p, force)
         return force, _triple([code.sum(*dot(self.R[k], n), *lever[k]) for k in range(3)])
 
 
-def _triple(values: list[Scalar]) -> Triple:
+def _triple(values: list[Scalar]) -> ScalarTriple:
     return values[0], values[1], values[2]
 
 
@@ -62,18 +63,18 @@ class ChainCode:
             c, s = code.call("cos", q), code.call("sin", q)
         parts = (chain.pose_cos[link], chain.pose_sin[link], chain.pose_linear[link], chain.pose_constant[link])
         entries = [
-            code.sum(*((constant(float(part[k])), of) for part, of in zip(parts, (c, s, q, ONE), strict=True)))
+            code.sum(*((constant(float(part[k])), of) for part, of in zip(parts, (c, s, q, UNITY), strict=True)))
             for k in range(12)
         ]
         rows = tuple(_triple(entries[3 * r : 3 * r + 3]) for r in range(3))
         return _Pose((rows[0], rows[1], rows[2]), _triple(entries[9:]))
 
-    def _axis(self, link: int) -> tuple[Triple, Triple]:
+    def _axis(self, link: int) -> tuple[ScalarTriple, ScalarTriple]:
         """Linear and angular part of the joint's motion in the link frame."""
         S = [constant(float(value)) for value in self._chain.S[link]]
         return _triple(S[:3]), _triple(S[3:])
 
-    def _own(self, link: int) -> tuple[Scalar, Triple, Rotation]:
+    def _own(self, link: int) -> tuple[Scalar, ScalarTriple, Rotation]:
         """Mass, first moment and tensor of a link."""
         pi = [self.parameters[link, k] for k in range(10)]
         rows = [[pi[_PLACE[min(r, c), max(r, c)]] for c in range(3)] for r in range(3)]
@@ -82,7 +83,7 @@ class ChainCode:
     def _motions(self, code: Code, *, moving: bool, pushed: bool, heavy: bool) -> tuple[list[_Pose], list[_State]]:
         """Pose, velocity and acceleration of every link, from the base outwards."""
         g = self._chain.gravity
-        still: Triple = (ZERO, ZERO, ZERO)
+        still: ScalarTriple = (ZERO, ZERO, ZERO)
         weight = _triple([constant(-float(x)) if heavy else ZERO for x in g])
         poses: list[_Pose] = []
         states: list[_State] = []
@@ -153,7 +154,7 @@ class ChainCode:
         """Torque of a joint per unit of a number of a link: (joint, link, number), where not zero by structure."""
         poses, states = self._motions(code, moving=True, pushed=True, heavy=True)
         rows: dict[tuple[int, int, int], Scalar] = {}
-        seen: dict[tuple[int, int], tuple[Triple, Triple]] = {}
+        seen: dict[tuple[int, int], tuple[ScalarTriple, ScalarTriple]] = {}
         for i, state in enumerate(states):
             lever = state.rates(code)
             j = i
@@ -170,12 +171,12 @@ class ChainCode:
 class _State:
     """Velocity (v, ω) and spatial acceleration (a, dω) of a link in its own axes, gravity subtracted."""
 
-    v: Triple
-    w: Triple
-    a: Triple
-    d: Triple
+    v: ScalarTriple
+    w: ScalarTriple
+    a: ScalarTriple
+    d: ScalarTriple
 
-    def origin(self, code: Code) -> Triple:
+    def origin(self, code: Code) -> ScalarTriple:
         """Acceleration of the link's origin, a + ω × v."""
         turn = cross(self.w, self.v)
         return _triple([code.sum((self.a[k],), *turn[k]) for k in range(3)])
@@ -191,7 +192,7 @@ class _State:
             (code.sum(xz, (-d[1],)), code.sum(yz, (d[0],)), code.sum((-squares[0],), (-squares[1],))),
         )
 
-    def wrench(self, code: Code, mass: Scalar, h: Triple, tensor: Rotation) -> tuple[Triple, Triple]:
+    def wrench(self, code: Code, mass: Scalar, h: ScalarTriple, tensor: Rotation) -> tuple[ScalarTriple, ScalarTriple]:
         """Force and moment about the origin that Newton and Euler ask for."""
         a, rates = self.origin(code), self.rates(code)
         spin = _triple([code.sum(*dot(row, self.w)) for row in tensor])
@@ -199,7 +200,7 @@ class _State:
         force = _triple([code.sum((mass, a[k]), *dot(rates[k], h)) for k in range(3)])
         return force, _triple([code.sum(*dot(tensor[k], self.d), *gyro[k], *lever[k]) for k in range(3)])
 
-    def columns(self, code: Code, rates: Rotation, v: Triple, w: Triple) -> list[Scalar]:
+    def columns(self, code: Code, rates: Rotation, v: ScalarTriple, w: ScalarTriple) -> list[Scalar]:
         """Power of the wrench on a motion (v, w), per unit of each of the ten numbers."""
         a, o, d = self.origin(code), self.w, self.d
         lever = cross(a, w)
@@ -211,7 +212,9 @@ class _State:
         return [code.sum(*dot(v, a)), *moments, *pairs]
 
 
-def _carried(code: Code, pose: _Pose, body: tuple[Scalar, Triple, Rotation]) -> tuple[Scalar, Triple, Rotation]:
+def _carried(
+    code: Code, pose: _Pose, body: tuple[Scalar, ScalarTriple, Rotation]
+) -> tuple[Scalar, ScalarTriple, Rotation]:
     """A body in the frame of its parent: turned, then moved to the other origin by the parallel-axis theorem."""
     mass, h, tensor = body
     turned = [code.sum(*dot(row, h)) for row in pose.R]
@@ -229,9 +232,9 @@ def _carried(code: Code, pose: _Pose, body: tuple[Scalar, Triple, Rotation]) -> 
 
 
 def _welded(
-    code: Code, body: tuple[Scalar, Triple, Rotation], other: tuple[Scalar, Triple, Rotation]
-) -> tuple[Scalar, Triple, Rotation]:
-    def plus(a: Triple, b: Triple) -> Triple:
+    code: Code, body: tuple[Scalar, ScalarTriple, Rotation], other: tuple[Scalar, ScalarTriple, Rotation]
+) -> tuple[Scalar, ScalarTriple, Rotation]:
+    def plus(a: ScalarTriple, b: ScalarTriple) -> ScalarTriple:
         return _triple([code.sum((x,), (y,)) for x, y in zip(a, b, strict=True)])
 
     rows = [plus(a, b) for a, b in zip(body[2], other[2], strict=True)]

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.dynamics.formula import FUNCTIONS, Formula
+from dynid.dynamics.model import TorqueModel
 from dynid.writers.c.code import ZERO, Code, Product, Scalar, constant
 from dynid.writers.joint_terms import JointTerm
 
-__all__ = ["HELPERS", "JointCode", "formula_code", "motor_values", "term_inputs"]
+__all__ = ["HELPERS", "JointCode", "formula_code", "gear_links", "motor_values", "term_inputs"]
 
 HELPERS = {
     "sign": "return (double)((x > 0.0) - (x < 0.0));",
@@ -32,6 +34,14 @@ def motor_values(code: Code, robot: Robot, name: str) -> list[Scalar]:
     if C is None:
         return joints
     return [code.sum(*((constant(float(r)), x) for r, x in zip(row, joints, strict=True))) for row in C]
+
+
+def gear_links(model: TorqueModel) -> Float[Array, "n_links 10"]:
+    """Links (SI) whose torque loads the gears; none where no friction depends on it."""
+    known = [one.load_links(model.robot) for one in model.joint_models if one.needs_load]
+    if not known:
+        return np.zeros((0, 10))
+    return np.zeros((model.n_dof, 10)) if known[0] is None else known[0]
 
 
 class JointCode:

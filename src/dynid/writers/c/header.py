@@ -15,11 +15,11 @@ from dynid.disk import write_whole
 from dynid.dynamics.model import TorqueModel
 from dynid.regression.model import IdentifiedModel
 from dynid.writers.c.blocks import forward_block, limits_block, memory_block, self_test_block
-from dynid.writers.c.check import CompiledCheck, check_header
+from dynid.writers.c.check import check_header
 from dynid.writers.c.code import ZERO, Code, Scalar, c_comment, c_name, literal
 from dynid.writers.c.dynamics import ChainCode
-from dynid.writers.c.friction import HELPERS, JointCode, formula_code, motor_values, term_inputs
-from dynid.writers.exports import IMPOSSIBLE, Exported, export_motion, refuse_impossible
+from dynid.writers.c.friction import HELPERS, JointCode, formula_code, gear_links, motor_values, term_inputs
+from dynid.writers.exported import Exported, export_motion, require_consistent, warning_line
 from dynid.writers.joint_terms import JointTerm, terms_by_joint
 
 __all__ = ["HeaderSource", "write_c_header"]
@@ -29,30 +29,41 @@ N_SELF_TEST = 3
 WIDTH = 118
 """Longest line of a generated statement, characters."""
 _UNITS = str.maketrans({"·": "*", "²": "^2", "³": "^3"})
+"""Units in ASCII, which comments of C are written in."""
 
 
 def write_c_header(model: IdentifiedModel, path: Path, *, prefix: str | None = None, force: bool = False) -> Exported:
     """Write a C99 header (SI), after what it computes has been compared with dynid's own numbers.
 
-    It is compiled and run where there is a C compiler; elsewhere its statements are evaluated one by one.
+    It is compiled and run where there is a C compiler; elsewhere the expressions it is printed from are evaluated, and
+    a notice says that it was never compiled.
 
     Args:
         model: what to write.
         path: the file.
         prefix: what every name in the header starts with; the robot's name where None.
-        force: write parameters that are not physically possible, and say so in the header.
+        force: write parameters that are not physically consistent, and say so in the header.
 
     Raises:
-        ExportError: no possible parameters, or numbers that differ; nothing was written.
+        ExportError: no physically consistent parameters, or numbers that differ; nothing was written.
     """
-    notices = refuse_impossible(model, path, force=force)
+    notices = require_consistent(model, path, force=force)
     source = HeaderSource(
         model.model, model.parameters, c_name(prefix or model.model.robot.name), _story(model, notices)
     )
     text = source.text()
-    checked: CompiledCheck = check_header(text, source.prefix, model.model, model.parameters, path)
+    checked = check_header(text, source.bodies, source.prefix, model.model, model.parameters, path)
     write_whole(path, text)
-    return Exported(path, "c", checked.error, checked.n_states, checked.by, (), (*notices, *checked.notices))
+    return Exported(
+        path,
+        "c",
+        checked.error,
+        checked.n_states,
+        checked.by,
+        notices=(*notices, *checked.notices),
+        consistent=not notices,
+        subject=model.model.robot.name,
+    )
 
 
 def _story(model: IdentifiedModel, notices: Sequence[str]) -> list[str]:
@@ -61,7 +72,7 @@ def _story(model: IdentifiedModel, notices: Sequence[str]) -> list[str]:
     lines = [f"robot {model.model.robot.name}, estimator {model.estimator}, dynid {given.get('dynid', 'unknown')}"]
     if isinstance(inputs, dict):
         lines += [f"input {name}, sha256 {digest}" for name, digest in inputs.items()]
-    return lines + [f"{IMPOSSIBLE}: {notice}" for notice in notices]
+    return lines + [warning_line([notice]) for notice in notices]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +110,9 @@ class HeaderSource:
     @cached_property
     def _load_links(self) -> Float[Array, "n_links 10"] | None:
         """Inertial parameters (SI) whose torque loads the gears; None where they are θ itself, or not needed."""
-        robot = self.model.robot
-        known = [joint_model.load_links(robot) for joint_model in self.model.joint_models if joint_model.needs_load]
-        if not known:
-            return None
-        links = np.zeros((robot.n_dof, 10)) if known[0] is None else known[0]
-        return None if np.array_equal(links.ravel(), self.theta[: self.model.n_inertial]) else links
+        links = gear_links(self.model)
+        same = np.array_equal(links.ravel(), self.theta[: self.model.n_inertial])
+        return None if same or not len(links) else links
 
     def _values(self) -> dict[int, Scalar]:
         return {
@@ -205,38 +213,46 @@ class HeaderSource:
             if f"{self.prefix}_{name}(" in text
         ]
 
+    @cached_property
+    def bodies(self) -> dict[str, Code]:
+        """What every function computes, as a graph of expressions."""
+        writers: dict[str, Callable[[Code], None]] = {
+            "inverse_dynamics": self._inverse,
+            "rigid": self._rigid,
+            "gravity": self._gravity,
+            "coriolis": self._coriolis,
+            "friction": self._friction,
+            "mass_matrix": self._mass,
+            "regressor": self._regressor,
+        }
+        codes = {name: Code() for name in writers}
+        for name, write in writers.items():
+            write(codes[name])
+        return codes
+
     def _functions(self) -> list[str]:
-        n = f"{self.macro}_N_DOF"
+        n, state = f"{self.macro}_N_DOF", self._state
         q, dq, ddq = (f"const double {name}[{n}]" for name in ("q", "dq", "ddq"))
         motion, tau = [q, dq, ddq], f"double tau[{n}]"
-        state = self._state
-        return [
-            self._function(
-                "inverse_dynamics", [*motion, *state, tau], self._inverse, "Torque of a motion, friction included."
-            ),
-            self._function("rigid", [*motion, tau], self._rigid, "Torque of the links alone: no friction, no rotors."),
-            self._function("gravity", [q, tau], self._gravity, "Torque that holds the links still."),
-            self._function("coriolis", [q, dq, tau], self._coriolis, "Centrifugal and Coriolis torque C(q, dq) dq."),
-            self._function(
-                "friction",
+        heads = {
+            "inverse_dynamics": ([*motion, *state, tau], "Torque of a motion, friction included."),
+            "rigid": ([*motion, tau], "Torque of the links alone: no friction, no rotors."),
+            "gravity": ([q, tau], "Torque that holds the links still."),
+            "coriolis": ([q, dq, tau], "Centrifugal and Coriolis torque C(q, dq) dq."),
+            "friction": (
                 [*motion, *state, tau],
-                self._friction,
                 "Friction torque alone, as a part of inverse dynamics: positive where dq is.",
             ),
-            self._function("mass_matrix", [q, f"double M[{n}][{n}]"], self._mass, "M(q), rotors included; symmetric."),
-            self._function(
-                "regressor",
+            "mass_matrix": ([q, f"double M[{n}][{n}]"], "M(q), rotors included; symmetric."),
+            "regressor": (
                 [*motion, *state, f"double Y[{n}][{self.macro}_N_PARAMS]"],
-                self._regressor,
                 "Y with tau = Y theta, columns in the order of theta.",
             ),
-        ]
+        }
+        return [self._function(name, *heads[name], code) for name, code in self.bodies.items()]
 
-    def _function(self, name: str, arguments: Sequence[str], write: Callable[[Code], None], doc: str) -> str:
-        code = Code()
-        write(code)
-        lines = list(code.lines())
-        body = "\n".join(f"    {line}" for statement in lines for line in _folded(statement))
+    def _function(self, name: str, arguments: Sequence[str], doc: str, code: Code) -> str:
+        body = "\n".join(f"    {line}" for statement in code.lines() for line in _folded(statement))
         names = [re.sub(r"\[.*", "", argument).split()[-1].lstrip("*") for argument in arguments]
         idle = [arg for arg in names if not re.search(rf"\b{arg}(\[|->)", body)]
         body = "".join(f"    (void){arg};\n" for arg in idle) + body

@@ -20,6 +20,7 @@ MODULES = (
     "identification",
     "validation",
     "trajectory",
+    "tracking",
     "campaign",
 )
 """The order of this folder: a module imports only those before it."""
@@ -37,7 +38,7 @@ __all__ = [
     "trajectory_report",
 ]
 
-# The pages of other commands than `dynid identify`.
+# The pages of other jobs than an identification.
 __getattr__ = lazy_names(
     __name__,
     {

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from dynid.disk import write_whole
+from dynid.writers.report.page import rendered
 
 __all__ = ["CampaignPage", "CampaignRow", "campaign_page"]
 
@@ -29,14 +30,14 @@ class CampaignRow:
     worst_percent: float | None = None
     """Largest relative torque error on a log that was not used in the fit, %; None without one."""
     consistent: bool | None = None
-    """Whether the parameters are physically possible."""
+    """Whether the parameters are physically consistent."""
     warnings: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     """What was written, relative to the page."""
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Run, robot, status, errors in %, whether it is possible, and why it is not good."""
+        """Run, robot, status, errors in %, whether it is physically consistent, and why it is not good."""
         return (
             self.name,
             self.robot,
@@ -74,13 +75,7 @@ class CampaignPage:
 
     def html(self) -> str:
         """The page as one string, every text escaped, without any address to load from."""
-        from importlib.resources import files
-
-        from jinja2 import Environment, StrictUndefined
-
-        text = files("dynid.writers.report").joinpath("templates/campaign.html").read_text(encoding="utf-8")
-        environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-        return environment.from_string(text).render(page=self)
+        return rendered("campaign.html", page=self)
 
     def write(self, path: Path) -> None:
         """Write the page whole or not at all."""
@@ -88,6 +83,7 @@ class CampaignPage:
 
 
 _WORDS = {"done": "good", "weak": "with a result that is not good enough", "failed": "without a result"}
+"""What a status means."""
 
 
 def campaign_page(title: str, rows: Sequence[CampaignRow]) -> CampaignPage:

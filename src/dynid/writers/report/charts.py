@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 MEASURED, PREDICTED, RESIDUAL = "@c0", "@c1", "@c2"
+"""Colours that mean the same in every chart."""
 EFFECTS = (
     ("inertia", "@c0", "solid"),
     ("Coriolis", "@c4", "dot"),
@@ -35,9 +36,13 @@ EFFECTS = (
 )
 """Parts of the torque, their colours, and dashes that tell them apart without colour."""
 _RAW_SECONDS = 3.0
+"""Length of the raw torque that is shown, s: a few swings of a joint."""
 _PER_OCTAVE = 16
+"""Points of the spectrum in an octave."""
 _SPECTRUM_SAMPLES = 200_000
+"""Samples that the spectrum is computed from, so that a log of hours costs no more than one of minutes."""
 _WINDOW = 65_536
+"""Longest window of Welch's method, samples."""
 
 
 def torque_units(robot: Robot) -> tuple[str, ...]:
@@ -175,7 +180,7 @@ def _wrapped(name: str) -> str:
 
 
 def correlation_figure(labels: Sequence[str], correlation: Float[Array, "n_base n_base"]) -> Figure:
-    """Correlation of the coefficients, dimensionless."""
+    """Correlation of the base parameters, dimensionless."""
     values = np.clip(np.nan_to_num(correlation, posinf=0.0, neginf=0.0), -1.0, 1.0)
     names = [shown(label) for label in labels]
     trace: Trace = {
@@ -194,7 +199,7 @@ def correlation_figure(labels: Sequence[str], correlation: Float[Array, "n_base 
         "yaxis": {"type": "category", "autorange": "reversed", "tickfont": {"size": 10}, "showgrid": False},
     }
     caption = (
-        "Correlation of the coefficients' errors, −1 to 1, by leading parameter: pairs far from 0 are known better "
+        "Correlation of the base parameters' errors, −1 to 1, by leading parameter: pairs far from 0 are known better "
         "together than one by one."
     )
     return Figure((trace,), layout, caption, height=min(860, 170 + 11 * len(names)))
@@ -284,7 +289,7 @@ def spectrum_figure(samples: Samples) -> Figure | None:
 def _by_octave(
     frequency: Float[Array, " n_bins"], power: Float[Array, " n_bins"]
 ) -> tuple[Float[Array, " n_left"], Float[Array, " n_left"]]:
-    """Means over stretches that are as wide as their frequency demands on a logarithmic axis."""
+    """Means over segments of equal width on a logarithmic axis."""
     place = np.floor(np.log2(frequency / frequency[0]) * _PER_OCTAVE).astype(int)
     _, index = np.unique(place, return_inverse=True)
     count = np.bincount(index)

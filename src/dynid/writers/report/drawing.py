@@ -8,11 +8,13 @@ import html
 import numpy as np
 
 from dynid.arrays import Array, Float, Int
+from dynid.chain.robot import BASE, Robot
 from dynid.writers.report.page import Figure
 
 __all__ = [
     "MAX_POINTS",
     "Trace",
+    "chain_lines",
     "curve",
     "effort_axis",
     "kept",
@@ -24,10 +26,13 @@ __all__ = [
 ]
 
 Trace = dict[str, object]
+"""One curve, cloud or surface as Plotly's JSON."""
 MAX_POINTS = 2000
 """Points of one curve; longer logs are thinned for drawing only."""
 _MAX_GAPS = 200
+"""Gaps at which one curve is broken; of more, the longest."""
 _MAX_NAME = 48
+"""Letters of a name in a chart; longer ones are cut."""
 
 
 def shown(text: str, *, length: int = _MAX_NAME) -> str:
@@ -50,7 +55,7 @@ def packed(values: Float[Array, "..."], *, exact: bool = False) -> dict[str, str
 
 
 def kept(values: Float[Array, " n_samples"], n_points: int) -> Int[Array, " n_kept"]:
-    """Indices of at most `n_points` samples (any unit) that draw like all of them: extremes of even stretches."""
+    """Indices of at most `n_points` samples (any unit) that draw like all of them: extremes of even segments."""
     n_samples = len(values)
     if n_samples <= n_points:
         return np.arange(n_samples)
@@ -108,6 +113,14 @@ def panel(
         "hovermode": "x unified",
     }
     return Figure(tuple(traces), layout, caption, height, title, wide=False, link=link)
+
+
+def chain_lines(robot: Robot, origins: Float[Array, "n_dof 3"]) -> Float[Array, "n_points 3"]:
+    """Lines (m) from the origin of every link's parent to its own, broken by nan."""
+    rows = []
+    for joint, origin in zip(robot.joints, origins, strict=True):
+        rows += [np.zeros(3) if joint.parent == BASE else origins[joint.parent], origin, np.full(3, np.nan)]
+    return np.array(rows)
 
 
 def effort_axis(unit: str) -> str:

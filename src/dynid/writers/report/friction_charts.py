@@ -17,6 +17,7 @@ __all__ = ["friction_figures"]
 POINTS = 800
 """Points of the cloud of one joint."""
 _CURVE_POINTS = 241
+"""Points of a curve; odd, so that one is standstill."""
 
 
 def friction_figures(

@@ -31,7 +31,7 @@ from dynid.writers.report.friction_charts import friction_figures
 from dynid.writers.report.link_charts import links_figure
 from dynid.writers.report.page import Figure, Report, Section, Table, Tile
 from dynid.writers.report.tables import (
-    coefficient_table,
+    base_parameter_table,
     conditioning_table,
     error_table,
     findings_table,
@@ -216,7 +216,7 @@ def _coefficients(estimate: Estimate) -> Section:
         "other base parameters known. At a bound: a limit decided. Chosen by prior: the motion does not show it, the "
         "rule of the estimator decided; left open where it has none. σ above 30 %: what the data say is mostly noise.",
     )
-    return Section("Base parameters", texts, (coefficient_table(estimate),))
+    return Section("Base parameters", texts, (base_parameter_table(estimate),))
 
 
 def _links(model: IdentifiedModel, estimate: Estimate, samples: Samples) -> Section:

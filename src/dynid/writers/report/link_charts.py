@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, Robot
-from dynid.writers.report.drawing import Trace, packed, shown
+from dynid.writers.report.drawing import Trace, chain_lines, packed, shown
 from dynid.writers.report.page import Figure
 
 __all__ = ["links_figure"]
@@ -17,8 +17,9 @@ __all__ = ["links_figure"]
 _VIEWS = ((0, 2, "x / m", "z / m"), (1, 2, "y / m", "z / m"), (0, 1, "x / m", "y / m"))
 """Axes of the three flat pictures: from the front, from the side, from above."""
 _SPHERE = (17, 9)
+"""Points of an ellipsoid around and along its axis: round to the eye, small in the file."""
 _THINNEST = 0.012
-"""Half axes are drawn at least this long, relative to the reach of the robot: a possible body may be flat."""
+"""Half axes are drawn at least this long, relative to the reach of the robot: a consistent body may be flat."""
 
 
 def links_figure(
@@ -30,7 +31,8 @@ def links_figure(
 ) -> Figure:
     """The chain at positions `q` (rad or m) with the equivalent ellipsoid of every link, lengths in m."""
     poses = _poses(robot, q)
-    chain, ends = _chain(robot, poses)
+    ends = np.array([pose[:3, 3] for pose in poses])
+    chain = chain_lines(robot, ends)
     named = [joint.link.name for joint in robot.joints]
     masses = [link.mass for link in links]
     texts = [f"{shown(name)}: {mass:.3g} kg" for name, mass in zip(named, masses, strict=True)]
@@ -48,13 +50,13 @@ def links_figure(
             "showlegend": False,
             "hoverinfo": "skip",
         },
-        _joint_markers(ends, robot.joint_names),
+        _markers("joints", ends, [shown(name) for name in robot.joint_names], "@c7", "circle"),
     ]
     for k, (text, (centre, half)) in enumerate(zip(texts, shapes, strict=True)):
         traces.append(_surface(text, centre, half, _colour(k)))
-    traces.append(_centre_markers("centres of mass", centres, texts, "@ink", "circle", 4))
+    traces.append(_markers("centres of mass", centres, texts, "@ink", "circle"))
     if len(nominal):
-        traces.append(_centre_markers("centres of mass in the robot file", nominal, [], "@c2", "cross", 4))
+        traces.append(_markers("centres of mass in the robot file", nominal, [], "@c2", "cross"))
     layout: dict[str, object] = {
         "scene": {"camera": {"eye": {"x": 1.35, "y": -1.35, "z": 0.6}}, **_box(ends, shapes)},
         "margin": {"l": 0, "r": 0, "t": 8, "b": 0},
@@ -100,18 +102,6 @@ def _poses(robot: Robot, q: Float[Array, " n_dof"]) -> list[Float[Array, "4 4"]]
     return poses
 
 
-def _chain(
-    robot: Robot, poses: list[Float[Array, "4 4"]]
-) -> tuple[Float[Array, "n_points 3"], Float[Array, "n_dof 3"]]:
-    """Lines from parent to child, broken by nan, and the origins of the links."""
-    origins = np.array([pose[:3, 3] for pose in poses])
-    gap = np.full(3, np.nan)
-    rows = []
-    for joint, origin in zip(robot.joints, origins, strict=True):
-        rows += [np.zeros(3) if joint.parent == BASE else origins[joint.parent], origin, gap]
-    return np.array(rows), origins
-
-
 def _nominal_centres(robot: Robot, poses: list[Float[Array, "4 4"]]) -> Float[Array, "n_known 3"]:
     known = [
         pose[:3, :3] @ joint.link.nominal.com + pose[:3, 3]
@@ -139,29 +129,15 @@ def _xyz(points: Float[Array, "n_points 3"]) -> Trace:
     return {name: packed(points[:, k]) for k, name in enumerate("xyz")}
 
 
-def _joint_markers(origins: Float[Array, "n_dof 3"], names: Sequence[str]) -> Trace:
-    return {
-        "type": "scatter3d",
-        "mode": "markers",
-        "name": "joints",
-        **_xyz(origins),
-        "text": [shown(name) for name in names],
-        "hoverinfo": "text",
-        "marker": {"size": 4, "color": "@c7"},
-    }
-
-
-def _centre_markers(
-    name: str, centres: Float[Array, "n_points 3"], texts: Sequence[str], colour: str, symbol: str, size: int
-) -> Trace:
+def _markers(name: str, points: Float[Array, "n_points 3"], texts: Sequence[str], colour: str, symbol: str) -> Trace:
     return {
         "type": "scatter3d",
         "mode": "markers",
         "name": name,
-        **_xyz(centres),
+        **_xyz(points),
         "text": list(texts),
         "hoverinfo": "text" if texts else "name",
-        "marker": {"size": size, "color": colour, "symbol": symbol},
+        "marker": {"size": 4, "color": colour, "symbol": symbol},
     }
 
 

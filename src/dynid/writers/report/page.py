@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Literal
 
 from dynid.disk import write_whole
 from dynid.errors import OutputError
+from dynid.prose import counted, html_table, text_table
 from dynid.validation.verdict import Criterion, Mark, Verdict
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["BADGES", "Badge", "Figure", "Report", "Section", "Table", "Tile"]
+__all__ = ["BADGES", "Badge", "Figure", "Report", "Section", "Table", "Tile", "rendered"]
 
 _NUMBER = re.compile(r"(> )?[+\-−]?(\d[\d \u2009.]*|\.\d+)(e[+\-−]?\d+)?(\s?%)?|[+\-−]?inf|nan")
+"""A cell that is a number, with or without a percent sign."""
 _NOTHING = ("", "–")
+"""Cells of a column of numbers that hold none."""
 LONG_CELL = 140
 """Letters of a cell above which it is cut to a few lines until someone points at it, and whole on paper."""
 _SEARCHABLE = 12
@@ -71,6 +74,15 @@ class Table:
     badges: tuple[int, ...] = ()
     """Columns whose words are keys of `BADGES`."""
 
+    def __repr__(self) -> str:
+        return f"Table({self.caption or ', '.join(self.headers)!r}, {counted(len(self.rows), 'row')})"
+
+    def __str__(self) -> str:
+        return text_table(self.headers, self.rows, self.numeric)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.headers, self.rows, self.numeric, self.caption)
+
     @cached_property
     def numeric(self) -> frozenset[int]:
         """Columns that hold numbers and nothing else."""
@@ -101,7 +113,7 @@ class Figure:
     """A Plotly figure as the JSON of its traces and layout (labels carry units).
 
     Colours may be names of the page's palette, ``@c0`` to ``@c7``, ``@ink``, ``@soft`` and ``@grid``: they follow light
-    and dark. Text must have passed `dynid.writers.drawing.shown`.
+    and dark. Text must have passed `dynid.writers.report.drawing.shown`.
     """
 
     data: tuple[dict[str, object], ...]
@@ -116,6 +128,9 @@ class Figure:
     """Figures with the same link share their horizontal zoom."""
     flat: Figure | None = None
     """What is drawn in place of a three-dimensional figure on paper, and where the browser has no WebGL."""
+
+    def __repr__(self) -> str:
+        return f"Figure({self.title or self.caption!r}, {counted(len(self.data), 'trace')})"
 
     def as_json(self) -> str:
         """Traces and layout, safe to stand inside a script element."""
@@ -146,6 +161,9 @@ class Section:
     figures: tuple[Figure, ...] = ()
     tiles: tuple[Tile, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Section({self.title!r}, {counted(len(self.figures), 'figure')}, {counted(len(self.tables), 'table')})"
+
 
 @dataclass(frozen=True)
 class Report:
@@ -158,6 +176,13 @@ class Report:
     criteria: tuple[Criterion, ...] = ()
     """What the result was judged by; the worst of them is the mark beside the verdict."""
 
+    def __repr__(self) -> str:
+        return f"Report({self.title!r}, {counted(len(self.sections), 'section')})"
+
+    def __str__(self) -> str:
+        headings = "".join(f"\n- {section.title}" for section in self.sections)
+        return f"{self.title}\n{self.verdict}{headings}"
+
     @property
     def mark(self) -> Mark | None:
         """The mark beside the verdict; None for reports without criteria."""
@@ -167,7 +192,8 @@ class Report:
         """The page as one string, without any address to load from."""
         has_figures = any(section.figures for section in self.sections)
         names = ("plotly", "report.js") if has_figures else ("report.js",)
-        return _template().render(
+        return rendered(
+            "report.html",
             report=self,
             badges=BADGES,
             long_cell=LONG_CELL,
@@ -216,9 +242,14 @@ def _part(name: str) -> str:
     return files("dynid.writers.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
+def rendered(template: str, **values: object) -> str:
+    """A page of the folder of templates, every text escaped."""
+    return _template(template).render(values)
+
+
 @cache
-def _template() -> Template:
+def _template(name: str) -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(_part("report.html"))
+    return environment.from_string(_part(name))

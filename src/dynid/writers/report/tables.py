@@ -17,7 +17,7 @@ from dynid.validation.torque import Validation
 from dynid.writers.report.page import Table
 
 __all__ = [
-    "coefficient_table",
+    "base_parameter_table",
     "conditioning_table",
     "error_table",
     "findings_table",
@@ -29,7 +29,9 @@ __all__ = [
 ]
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+"""Findings from the worst on."""
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+"""Entries of a symmetric tensor, row by row."""
 
 
 def _number(value: float, digits: int = 5) -> str:
@@ -41,8 +43,8 @@ def _unit(robot: Robot, revolute: str, prismatic: str) -> str:
     return revolute if kinds == {"revolute"} else prismatic if kinds == {"prismatic"} else f"{revolute} or {prismatic}"
 
 
-def coefficient_table(estimate: Estimate) -> Table:
-    """Coefficients with σ as correlated residuals demand and as papers count it, in the units of their leaders."""
+def base_parameter_table(estimate: Estimate) -> Table:
+    """Base parameters with autocorrelation-robust σ and with σ of independent rows, in the units of their leaders."""
     rows = tuple(
         (label, _number(value), _number(std, 3), _number(white, 3), spread_percent(std, value), column.unit, origin)
         for label, value, std, white, column, origin in zip(
@@ -77,22 +79,21 @@ def full_table(model: IdentifiedModel, estimate: Estimate) -> Table:
 
 
 def link_table(model: IdentifiedModel) -> Table:
-    """Mass, centre of mass and inertia about it of every link (SI), and whether such a body can exist."""
+    """Mass, centre of mass and inertia about it of every link (SI), and whether it is physically consistent."""
     rows = []
     for name, link in zip(model.model.robot.link_names, model.links, strict=True):
         check = consistency(link)
         tensor = link.inertia_com
         com = (f"{value:.4f}" for value in link.com) if link.mass else ("–",) * 3
         inertia = (f"{tensor[a, b]:.3g}" for a, b in _PAIRS)
-        possible = "yes" if check.holds else "no"
-        rows.append((name, f"{link.mass:.4f}", *com, *inertia, f"{check.margin:.2e}", possible))
+        rows.append((name, f"{link.mass:.4f}", *com, *inertia, f"{check.margin:.2e}", "yes" if check.holds else "no"))
     headers = (
         "link",
         "mass / kg",
         *(f"c{axis} / m" for axis in "xyz"),
         *(f"I{pair} / kg·m²" for pair in ("xx", "xy", "xz", "yy", "yz", "zz")),
         "margin",
-        "possible",
+        "consistent",
     )
     caption = "Inertia about the centre of mass, in axes of the link's frame"
     return Table(headers, tuple(rows), caption, badges=(len(headers) - 1,))
@@ -182,8 +183,8 @@ def conditioning_table(samples: Samples) -> Table:
         ("rows kept", f"one in {plan.every}"),
         ("torque lags position by", f"{1e3 * plan.delay:.3g} ms"),
         ("rows masked below a speed of", f"{plan.min_velocity:.3g} rad/s" if plan.min_velocity else "none masked"),
-        ("lost at each end of a stretch", f"{plan.margin:.3g} s"),
-        ("stretches without a gap", str(len(samples.segments))),
+        ("lost at each end of a segment", f"{plan.margin:.3g} s"),
+        ("segments without a gap", str(len(samples.segments))),
     )
     return Table(("setting", "value"), settings, f"Settings for {short_name(samples.source)}")
 

@@ -12,14 +12,17 @@ from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.motion_limits import EffortLimit, MotionLimits
 from dynid.excitation.limits.workspace import link_origins
 from dynid.excitation.trajectory import Trajectory
-from dynid.writers.report.drawing import Trace, curve, line, packed, panel, shown
+from dynid.writers.report.drawing import Trace, chain_lines, curve, line, packed, panel, shown
 from dynid.writers.report.page import Figure, Report, Section, Tile
 
 __all__ = ["trajectory_report"]
 
 _SAMPLES = 1500
+"""Points of a curve: the width of a wide screen."""
 _POSES = 9
+"""Poses of the strip, which still can be told apart on paper."""
 _DASHES = ("solid", "dash", "dot", "dashdot")
+"""Tell curves apart once the eight colours are used up."""
 
 
 def trajectory_report(
@@ -67,7 +70,7 @@ def trajectory_report(
     if history:
         sections.append(Section("The search", (), figures=(_history_figure(history),)))
     sections.append(Section("Poses", (), figures=(_poses_figure(robot, trajectory),)))
-    return Report(f"Trajectory for {robot.name}", verdict, tuple(sections), "Written by dynid excite.")
+    return Report(f"Trajectory for {robot.name}", verdict, tuple(sections), "Written by dynid.")
 
 
 def _shares(states: States, robot: Robot, limits: MotionLimits) -> dict[str, Float[Array, "n_samples n_dof"]]:
@@ -130,7 +133,7 @@ def _poses_figure(robot: Robot, trajectory: Trajectory) -> Figure:
     traces: list[Trace] = []
     flat: list[Trace] = []
     for k in range(_POSES):
-        lines = _skeleton(robot, origins[k]) + np.array([1.6 * reach * k, 0.0, 0.0])
+        lines = chain_lines(robot, origins[k]) + np.array([1.6 * reach * k, 0.0, 0.0])
         common = {
             "mode": "lines+markers",
             "name": f"{t[k]:.1f} s",
@@ -155,11 +158,3 @@ def _poses_figure(robot: Robot, trajectory: Trajectory) -> Figure:
     }
     caption = f"{_POSES} poses at even steps of time, left to right"
     return Figure(tuple(traces), scene, caption, 460, flat=Figure(tuple(flat), sideways, caption, 260))
-
-
-def _skeleton(robot: Robot, origins: Float[Array, "n_dof 3"]) -> Float[Array, "n_points 3"]:
-    """From the base to every tip, broken by nan where a new branch starts."""
-    tips = [i for i in range(robot.n_dof) if i not in robot.parents]
-    gap = np.full((1, 3), np.nan)
-    branches = [np.vstack([np.zeros((1, 3)), origins[list(robot.path_to[tip])], gap]) for tip in tips]
-    return np.vstack(branches)

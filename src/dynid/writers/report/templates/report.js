@@ -98,7 +98,7 @@
     }
   }
 
-  // Charts with the same link show the same stretch of time.
+  // Charts with the same link show the same segment of time.
   function follow(source, change) {
     if (busy || printing) { return; }
     var update = null;

@@ -1,0 +1,192 @@
+"""One run of tracking over a log or a live source: parameters or the load over time, events, and where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from dynid.arrays import Array, Float
+from dynid.dynamics.model import TorqueModel
+from dynid.errors import TrackingError
+from dynid.prose import counted
+from dynid.recording.recording import Recording
+from dynid.regression.model import IdentifiedModel
+from dynid.tracking.checkpoint import resume, save_checkpoint
+from dynid.tracking.filter import Tracker
+from dynid.tracking.health import Health, health
+from dynid.tracking.kinematics import KinematicFilter
+from dynid.tracking.load import LoadEstimate, LoadEvent
+from dynid.tracking.samples import Sample, TrackedParameters
+from dynid.tracking.setup import TrackingOptions, arm_filter, live_noise, load_watch, recorded_noise
+from dynid.tracking.stream import replay, udp_samples, with_kinematics
+
+__all__ = ["TrackedMoment", "TrackingResult", "TrackingSession"]
+
+KEPT = 300
+"""Samples of a replayed log whose estimate is kept: enough for a chart as wide as a page."""
+KEPT_PER_SECOND = 10.0
+"""Estimates of a live source that are kept each second."""
+
+
+@dataclass(frozen=True)
+class TrackedMoment:
+    """The estimate after one sample that is kept, and what happened there."""
+
+    t: float
+    """Time in s."""
+    parameters: TrackedParameters
+    nis: float
+    """Normalised innovation squared of the sample, dimensionless."""
+    n_absorbed: int
+    """Samples in the estimate."""
+    events: tuple[LoadEvent, ...] = ()
+    share: float | None = None
+    """Fraction of the log that has been followed; None for a live source."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingResult:
+    """Where a run ended, and how it came there."""
+
+    model: TorqueModel
+    tracked: IdentifiedModel
+    """The model as the filter has it after the last sample; as it was where only the load was followed."""
+    parameters: TrackedParameters
+    health: Health
+    """How far the filter can be believed, with NIS and counts of samples."""
+    nis_band: tuple[float, float]
+    """Two-sided 95 % band of the NIS of one sample, dimensionless."""
+    n_skipped: int
+    """Samples left out: values not finite, or time that does not go on."""
+    events: tuple[LoadEvent, ...] = ()
+    load: LoadEstimate | None = None
+    """What the arm carries; None where the parameters of the arm were followed."""
+    trail: tuple[TrackedMoment, ...] = ()
+    """The estimate over time."""
+
+    def __str__(self) -> str:
+        robot = self.model.robot
+        lines = [
+            ("robot", f"{robot.name}   {robot.n_dof} joints, {counted(len(self.parameters.symbols), 'state')}"),
+            ("samples", f"{self.health.n_absorbed} absorbed, {self.n_skipped} skipped"),
+            ("NIS", self.health.nis_sentence),
+            *(("event", f"{event.t:.3f} s   {event.kind}, load {event.mass:.3f} kg") for event in self.events),
+        ]
+        if self.load is not None:
+            lines.append(("load", f"{self.load.mass:.3f} ± {self.load.mass_std:.3f} kg"))
+        lines += [("warning", sentence) for sentence in self.health.sentences]
+        return "\n".join(f"{label:<11}{text}" for label, text in lines) + f"\n\n{self.parameters}"
+
+    def __repr__(self) -> str:
+        what = repr(self.load) if self.load is not None else counted(len(self.parameters.symbols), "state")
+        counts = f"{counted(self.health.n_absorbed, 'sample')}, {counted(len(self.events), 'event')}"
+        return f"TrackingResult({self.model.robot.name}: {what}, {counts}, NIS {self.health.nis_mean:.3g})"
+
+    def _repr_html_(self) -> str:
+        return self.parameters._repr_html_()
+
+
+class TrackingSession:
+    """A filter, or filter and contact observer, with the samples it follows; `follow` runs it."""
+
+    def __init__(self, known: IdentifiedModel, source: Recording | int, options: TrackingOptions | None = None) -> None:
+        """Set up a run.
+
+        Args:
+            known: the model to start from.
+            source: a log to replay, or the UDP port of this machine to listen at.
+            options: what to follow, and how.
+
+        Raises:
+            TrackingError: options that make no sense, or a checkpoint of another filter.
+            RecordingError: the log lacks what is to be measured.
+        """
+        self.known, self.options = known, options or TrackingOptions()
+        self._n_samples = source.n_samples if isinstance(source, Recording) else 0
+        if isinstance(source, Recording):
+            noise = recorded_noise(source, self.options)
+            self._every = max(1, source.n_samples // KEPT)
+        elif isinstance(source, int):
+            noise = live_noise(known.model.robot, self.options)
+            self._every = max(1, int(self.options.rate // KEPT_PER_SECOND))
+        else:
+            raise TrackingError(f"source: expected a Recording or a UDP port, got {type(source).__name__}")
+        self.watcher = load_watch(known, noise, self.options).start() if self.options.payload else None
+        self.tracker = self._filter(noise) if self.watcher is None else self.watcher.tracker
+        self._samples = _replayed(source, self.options) if isinstance(source, Recording) else self._live(source)
+        self._trail: list[TrackedMoment] = []
+        self._events: list[LoadEvent] = []
+
+    def _filter(self, noise: Float[Array, " n_rows"]) -> Tracker:
+        options, path = arm_filter(self.known, noise, self.options), self.options.checkpoint
+        return resume(options, path) if path is not None and path.exists() else options.start()
+
+    def _live(self, port: int) -> Iterator[Sample]:
+        n_dof, options = self.known.model.n_dof, self.options
+        kinematics = KinematicFilter.at_rate(options.rate, half_window=options.half_window)
+        return with_kinematics(udp_samples(port, n_dof), kinematics, n_dof)
+
+    @property
+    def unobservable(self) -> tuple[str, ...]:
+        """States that nothing measured can show, by name; they stay where they start."""
+        return self.tracker.options.unobservable
+
+    def follow(self) -> Iterator[TrackedMoment]:
+        """Absorb every sample; yield the estimate at those that are kept, and wherever something happened.
+
+        Raises:
+            TrackingError: sizes that betray a wrong unit, or a stream that cannot be read.
+        """
+        for number, sample in enumerate(self._samples, 1):
+            events: tuple[LoadEvent, ...] = ()
+            if self.watcher is None:
+                self.tracker.step(sample)
+            else:
+                events = self.watcher.step(sample)
+            self._events += events
+            if number % self._every and not events:
+                continue
+            share = number / self._n_samples if self._n_samples else None
+            tracker = self.tracker
+            moment = TrackedMoment(sample.t, tracker.parameters, tracker.nis, tracker.n_absorbed, events, share)
+            self._trail.append(moment)
+            yield moment
+        if self.options.checkpoint is not None and self.watcher is None:
+            save_checkpoint(self.tracker, self.options.checkpoint)
+
+    def result(self) -> TrackingResult:
+        """Where the run has come to so far."""
+        tracker, watcher = self.tracker, self.watcher
+        return TrackingResult(
+            model=self.known.model,
+            tracked=self._tracked() if watcher is None else self.known,
+            parameters=tracker.parameters,
+            health=health(tracker),
+            nis_band=tracker.band,
+            n_skipped=tracker.n_skipped,
+            events=tuple(self._events),
+            load=None if watcher is None else watcher.estimate,
+            trail=tuple(self._trail),
+        )
+
+    def _tracked(self) -> IdentifiedModel:
+        known, tracker = self.known, self.tracker
+        theta = tracker.theta
+        J = tracker.options.state.at(tracker.state.x).jacobian[: known.model.n_params]
+        spread = known.base.K @ J
+        return replace(
+            known,
+            estimator="track",
+            beta=known.base.project(theta),
+            covariance=spread @ tracker.covariance @ spread.T,
+            theta=theta if known.theta is not None else None,
+            rule="as the filter had it after the last sample",
+        )
+
+
+def _replayed(recording: Recording, options: TrackingOptions) -> Iterator[Sample]:
+    samples = replay(recording, speed=options.speed)
+    if recording.dq is not None and recording.ddq is not None:
+        return samples
+    kinematics = KinematicFilter.at_rate(recording.rate_hz, half_window=options.half_window)
+    return with_kinematics(samples, kinematics, recording.q.shape[1])

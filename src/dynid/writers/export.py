@@ -1,0 +1,106 @@
+"""One call for every export: a model or a load, to any format of the table, checked before the file appears."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from dynid.arrays import Transform
+from dynid.chain.robot import rotation_rpy, transform
+from dynid.errors import ExportError, UnknownName
+from dynid.regression.model import IdentifiedModel, load_model
+from dynid.writers.exported import Exported, ExportOptions
+from dynid.writers.exporters import EXPORTERS, LoadExporter, ModelExporter
+from dynid.writers.load_settings import FLANGE, Load, read_load
+from dynid.writers.origin import RobotOrigin, robot_origin
+
+__all__ = ["export"]
+
+
+def export(
+    model: IdentifiedModel | Load | str | PathLike[str],
+    to: str,
+    out: str | PathLike[str],
+    *,
+    template: str | PathLike[str] | None = None,
+    fresh: bool = False,
+    lock: Mapping[str, float] | None = None,
+    prefix: str | None = None,
+    flange: Sequence[float] | None = None,
+    force: bool = False,
+) -> Exported:
+    """Write a model in a format of `EXPORTERS`, or a load as settings of a controller (SI).
+
+    The file is read back and must re-predict the torque to 1e-6 of the largest, else it is not written. A model from a
+    URDF or MJCF file is written into a copy of that file, as long as the file has not changed.
+
+    Args:
+        model: an identified model or its file; for settings of a controller a load or its file.
+        to: a name in `EXPORTERS`.
+        out: the file to write.
+        template: a robot file to edit; only inertias, damping, friction (and armature) change in the copy.
+        fresh: write a new file even though the robot's own could be edited.
+        lock: where joints stood (rad or m) that move in the template but not in the model.
+        prefix: what names in a C header start with; the robot's name where None.
+        flange: flange frame in the frame of the load: x, y, z in m, roll, pitch, yaw in rad.
+        force: write parameters that are not physically consistent, and say so in the file.
+
+    Raises:
+        UnknownName: a format that is not in the table.
+        InconsistentModel: parameters that are not physically consistent, without `force`.
+        ExportError: any other refusal; nothing was written.
+    """
+    if to not in EXPORTERS:
+        raise UnknownName(str(to), known=EXPORTERS, kind="export format")
+    exporter = EXPORTERS[to]
+    options = ExportOptions(lock=_positions(lock), prefix=prefix, force=force)
+    if template is not None and not (isinstance(exporter, ModelExporter) and exporter.root):
+        edited = [name for name, other in EXPORTERS.items() if isinstance(other, ModelExporter) and other.root]
+        raise ExportError(f"`template` is for {' and '.join(edited)}, not for {to}")
+    if isinstance(exporter, LoadExporter):
+        return exporter.write(_load(model, flange, to), Path(out), options)
+    known = _model(model, to)
+    origin = RobotOrigin(None if template is None else Path(template))
+    if exporter.root and template is None and not fresh:
+        origin = robot_origin(known, exporter.root)
+    options = replace(options, template=origin.path, lock={**origin.lock, **options.lock})
+    done = exporter.write(known, Path(out), options)
+    return replace(done, how=origin.how) if exporter.root else done
+
+
+def _positions(lock: object) -> dict[str, float]:
+    if lock is None:
+        return {}
+    if not isinstance(lock, Mapping):
+        raise ExportError(f"`lock`: expected positions (rad or m) by joint name, got {type(lock).__name__}")
+    return {str(name): float(position) for name, position in lock.items()}
+
+
+def _model(model: object, to: str) -> IdentifiedModel:
+    if isinstance(model, str | PathLike):
+        return load_model(Path(model))
+    if not isinstance(model, IdentifiedModel):
+        raise ExportError(f"{to}: expected an IdentifiedModel or its file, got {type(model).__name__}")
+    return model
+
+
+def _load(load: object, flange: Sequence[float] | None, to: str) -> Load:
+    if isinstance(load, str | PathLike):
+        load = read_load(Path(load))
+    if not isinstance(load, Load):
+        raise ExportError(f"{to}: expected a Load or its file, got {type(load).__name__}")
+    if flange is None:
+        return load
+    if load.frame == FLANGE:
+        raise ExportError(f"{load.source}: the load is in the flange frame already; leave `flange` out")
+    return load.at_flange(_frame(flange))
+
+
+def _frame(flange: Sequence[float]) -> Transform:
+    try:
+        x, y, z, roll, pitch, yaw = (float(value) for value in flange)
+    except (TypeError, ValueError) as error:
+        raise ExportError(f"`flange`: expected x, y, z in m and roll, pitch, yaw in rad, got {flange!r}") from error
+    return transform(rotation_rpy(roll, pitch, yaw), (x, y, z))

@@ -1,0 +1,105 @@
+"""A tracking run as a library call: filters of an identified model, kept estimates, where it ends, and its report."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dynid.errors import RecordingError, TrackingError
+from dynid.regression import IdentifiedModel
+from dynid.tracking import TrackingOptions, TrackingSession, arm_filter, known_noise, load_watch
+from dynid.writers.report.tracking import tracking_report
+from tests.cli.test_track import BASE, MODEL, THETA, recording
+from tests.unchecked import unchecked
+
+
+def identified(**fields):
+    known = {"theta": THETA, "labels": (), **fields}
+    return IdentifiedModel(MODEL, BASE, "feasible", "", BASE.project(THETA), np.eye(BASE.n_base), **known)
+
+
+def followed(options=None, **log):
+    session = TrackingSession(identified(), recording(**log), options)
+    return list(session.follow()), session.result()
+
+
+def test_a_run_keeps_its_way_and_ends_in_a_model():
+    moments, result = followed(TrackingOptions(from_wrong=0.2))
+    assert result.trail == tuple(moments)
+    assert 300 <= len(moments) < 330
+    assert moments[-1].share == pytest.approx(1.0, abs=0.05)
+    assert moments[-1].n_absorbed <= result.health.n_absorbed
+    assert result.load is None
+    assert result.tracked.estimator == "track"
+    np.testing.assert_allclose(result.tracked.beta, BASE.project(THETA), atol=0.05 * np.max(np.abs(THETA)))
+
+
+def test_a_load_is_followed_on_an_arm_that_stays_as_it_was():
+    _, result = followed(TrackingOptions(payload=True))
+    assert abs(result.load.mass) < 0.2
+    np.testing.assert_array_equal(result.tracked.theta, THETA)
+    assert result.parameters.symbols[0] == "mL"
+
+
+def test_a_checkpoint_is_resumed_and_saved(tmp_path):
+    options = TrackingOptions(checkpoint=tmp_path / "filter.npz")
+    data = recording()
+    counts = []
+    for part in (data.part(None, 4.0), data.part(4.0, None)):
+        session = TrackingSession(identified(), part, options)
+        assert all(session.follow())
+        counts.append(session.result().health.n_absorbed)
+    assert counts[1] > counts[0]
+
+
+def test_the_noise_that_the_model_knows_is_that_of_the_watch():
+    quiet = [0.02, 0.03]
+    known = identified(results={"noise": quiet})
+    np.testing.assert_array_equal(known_noise(known), quiet)
+    np.testing.assert_array_equal(load_watch(known, np.ones(2)).filter.noise, quiet)
+    for results in ({}, {"noise": [0.1]}, {"noise": [0.1, 0.0]}, {"noise": "0.1"}):
+        assert known_noise(identified(results=results)) is None
+    np.testing.assert_array_equal(load_watch(identified(), np.ones(2)).filter.noise, np.ones(2))
+
+
+def test_without_a_full_set_the_base_parameters_are_followed():
+    known = identified(theta=None)
+    assert arm_filter(known, np.ones(2)).state.n_state == BASE.n_base
+    with pytest.raises(TrackingError, match="`states` links needs a model whose links are all physically consistent"):
+        arm_filter(known, np.ones(2), TrackingOptions(states="links"))
+
+
+def test_wrong_options_and_sources_are_told_what_was_expected():
+    fields = {"from_wrong": 0.0, "payload": False}
+    with pytest.raises(TrackingError, match="`measure` 'current': choose among torque, base-wrench, both"):
+        unchecked(TrackingOptions, **fields, measure="current")
+    with pytest.raises(TrackingError, match=r"`from_wrong` 1\.5: give a share between 0 and 1"):
+        TrackingOptions(from_wrong=1.5)
+    with pytest.raises(RecordingError, match=r"no base wrench columns .* choose another `measure`"):
+        TrackingSession(identified(), recording(wrench=False), TrackingOptions(measure="both"))
+
+
+def test_a_run_prints_as_a_table_and_reports_on_a_page():
+    _, result = followed()
+    counts = f"{len(result.parameters.symbols)} states, 1 5"
+    assert repr(result).startswith(f"TrackingResult({MODEL.robot.name}: {counts}")
+    assert repr(result).endswith(f" samples, 0 events, NIS {result.health.nis_mean:.3g})")
+    lines = str(result).splitlines()
+    assert lines[0].startswith("robot      ")
+    assert any(line.startswith("NIS        ") for line in lines)
+    assert lines[-1].split()[0] == result.parameters.symbols[-1]
+    assert "<td" in result._repr_html_()
+    report = tracking_report(result)
+    assert [section.title for section in report.sections] == ["Parameters while the robot moves"]
+    figure = report.sections[0].figures[-1]
+    assert {trace["name"] for trace in json.loads(figure.as_json())["data"]} == {"NIS", "2.5 %", "97.5 %"}
+
+
+def test_values_print_short():
+    session = TrackingSession(identified(), recording(), TrackingOptions(payload=True))
+    next(session.follow())
+    values = (session.tracker, session.tracker.options, session.watcher, session.watcher.observer, session.result())
+    texts = [repr(value) for value in values]
+    assert all(len(text) < 200 for text in texts), texts
+    assert not any("array(" in text for text in texts)
+    assert repr(session.watcher.estimate).startswith("LoadEstimate(0.")
