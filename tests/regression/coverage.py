@@ -10,7 +10,7 @@ from dynid import load_robot
 from dynid.arrays import Array
 from dynid.recording import Conditioning, Recording, Samples
 from dynid.regression import Estimate, Regression, SampleRows, compress
-from dynid.validation import torque_band, compare_torque
+from dynid.validation import compare_torque, torque_band
 from dynid.validation.band import WITHIN_95
 from tests.regression.logs import Truth, exciting_motion, truth
 

@@ -6,7 +6,7 @@ import pytest
 from dynid import load_robot
 from dynid.recording import Conditioning
 from dynid.regression import OLS, WLS, SampleRows, compress
-from dynid.validation import torque_band, compare_torque
+from dynid.validation import compare_torque, torque_band
 from tests.regression.coverage import COLOURS, RATE_HZ, Study, noise_of
 from tests.regression.logs import truth
 

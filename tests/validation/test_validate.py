@@ -4,7 +4,7 @@ import pytest
 from dynid import load_robot
 from dynid.recording import Conditioning
 from dynid.regression import OLS, SampleRows, compress
-from dynid.validation import contributions, compare_torque
+from dynid.validation import compare_torque, contributions
 from tests.regression.logs import truth
 from tests.robots import BATTERY
 

@@ -17,7 +17,7 @@ from dynid.cli.identify import identified_model
 from dynid.recording import Conditioning, write_csv
 from dynid.regression import OLS, SampleRows, Status, compress
 from dynid.review.findings import Finding, Severity
-from dynid.validation import Criterion, Validation, judge, compare_torque
+from dynid.validation import Criterion, Validation, compare_torque, judge
 from dynid.validation.verdict import worst
 from dynid.writers import Figure, Report, Section, Table, identification_report
 from dynid.writers.report.charts import torque_figures

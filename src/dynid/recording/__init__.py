@@ -7,8 +7,8 @@ from dynid.recording.column_map import ColumnMap, read_column_map
 from dynid.recording.conditioning import Conditioning, Plan, Samples, Segment
 from dynid.recording.filters import LowPass
 from dynid.recording.formats.text import write_csv
-from dynid.recording.log_settings import LogSettings
 from dynid.recording.log_format import LogBlock, LogFormat, LogTable
+from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
 from dynid.recording.readers import LOG_FORMATS, read_raw, read_recording, stream_recording
 from dynid.recording.recording import Intervals, Recording
@@ -44,9 +44,9 @@ __all__ = [
     "DataSet",
     "Fetched",
     "Intervals",
-    "LogSettings",
     "LogBlock",
     "LogFormat",
+    "LogSettings",
     "LogTable",
     "LowPass",
     "Plan",

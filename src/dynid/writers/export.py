@@ -8,9 +8,10 @@ from os import PathLike
 from pathlib import Path
 
 from dynid.arrays import Transform
-from dynid.chain.robot import rotation_rpy, transform
+from dynid.chain.placement import rotation_rpy, transform
 from dynid.errors import ExportError, UnknownName
-from dynid.regression.model import IdentifiedModel, load_model
+from dynid.regression.model import IdentifiedModel
+from dynid.regression.model_file import load_model
 from dynid.writers.exported import Exported, ExportOptions
 from dynid.writers.exporters import EXPORTERS, LoadExporter, ModelExporter
 from dynid.writers.load_settings import FLANGE, Load, read_load

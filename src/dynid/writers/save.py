@@ -14,7 +14,7 @@ from dynid.errors import ConfigError
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import save_model
 from dynid.workflow.identification import Identification
-from dynid.writers.exports import Exported
+from dynid.writers.exported import Exported
 from dynid.writers.origin import write_urdf_like_its_origin
 from dynid.writers.report.identification import identification_report
 

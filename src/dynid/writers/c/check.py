@@ -224,7 +224,7 @@ def evaluate(
     Raises:
         ExportError: a function of C whose meaning is not known.
     """
-    own = {f"{prefix}_{name}": function for name, function in {**C_FUNCTIONS, **FUNCTIONS}.items()}
+    own = {f"{prefix}_{name}": function for name, function in {**FUNCTIONS, "inverse": np.reciprocal}.items()}
     inputs = _atoms(prefix, model, theta, motion)
     values: Values = {}
     for name, shape in _shapes(model, tuple(codes)).items():

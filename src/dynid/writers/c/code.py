@@ -78,12 +78,8 @@ C_FUNCTIONS: Functions = {
     "tanh": np.tanh,
     "exp": np.exp,
     "fabs": np.abs,
-    "sign": np.sign,
-    "ahead": lambda x: np.maximum(x, 0.0),
-    "step": lambda x: np.where(x > 0.0, 1.0, 0.0),
-    "logistic": lambda x: 1.0 / (1.0 + np.exp(-x)),
 }
-"""What the functions of a header compute, those of its own without its prefix."""
+"""What the functions of the C library that a header calls compute."""
 
 
 def constant(value: float) -> Scalar:
