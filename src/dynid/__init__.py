@@ -1,6 +1,10 @@
-"""dynid identifies the dynamics of robot arms: physically possible parameters from a robot file and a log.
+"""dynid identifies the dynamics of robot arms: physically consistent parameters from a robot file and logs.
 
-Everything public is imported from here on first use, so that ``import dynid`` itself costs nothing.
+The jobs, each one call that returns a frozen result: `identify`, `examine`, `validate`, `predict`, `payload`,
+`friction`, `track`, `reverse`, `retrieve`, `excite`, `simulate`, `export`, `campaign`, `info`, `lint`; `save` writes the
+files of a result. Everything else is imported from its stage, such as `dynid.regression`.
+
+Names are imported on first use, so that ``import dynid`` itself costs nothing.
 """
 
 from __future__ import annotations
@@ -13,177 +17,80 @@ from dynid.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
-    from dynid.chain import *  # noqa: F403, I001
-    from dynid.dynamics import *  # noqa: F403
-    from dynid.excitation import (
-        Excitation as Excitation,
-        FourierBasis as FourierBasis,
-        FourierSeries as FourierSeries,
-        Information as Information,
-        MotionLimits as MotionLimits,
-        SplineBasis as SplineBasis,
-        Trajectory as Trajectory,
-        Workspace as Workspace,
-        WorkspaceLimit as WorkspaceLimit,
-        assess as assess,
-        design_excitation as design_excitation,
-        design_poses as design_poses,
-        point_to_point as point_to_point,
-        random_fourier as random_fourier,
-        sinusoids as sinusoids,
-        sufficiency as sufficiency,
-    )
-    from dynid.recording import *  # noqa: F403
-    from dynid.regression import *  # noqa: F403
-    from dynid.review import *  # noqa: F403
-    from dynid.simulation import *  # noqa: F403
-    from dynid.tracking import (
-        StateBound as StateBound,
-        Consistent as Consistent,
-        ConstrainedFilter as ConstrainedFilter,
-        ContactObserver as ContactObserver,
-        Entry as Entry,
-        LoadWatch as LoadWatch,
-        StateMap as StateMap,
-        Tracker as Tracker,
-        health as health,
-        load_filter as load_filter,
-        replay as replay,
-        samples_of as samples_of,
-    )
-    from dynid.validation import *  # noqa: F403
-    from dynid.workflow import *  # noqa: F403
+    from dynid.chain import InertialParameters as InertialParameters
+    from dynid.chain import Robot as Robot
+    from dynid.chain import load_robot as load_robot
+    from dynid.dynamics import BaseParameters as BaseParameters
+    from dynid.dynamics import Motion as Motion
+    from dynid.dynamics import TorqueModel as TorqueModel
+    from dynid.dynamics import base_parameters as base_parameters
+    from dynid.errors import DynidError as DynidError
+    from dynid.recording import ColumnMap as ColumnMap
+    from dynid.recording import Conditioning as Conditioning
+    from dynid.recording import Recording as Recording
+    from dynid.recording import read_recording as read_recording
+    from dynid.regression import OLS as OLS
+    from dynid.regression import WLS as WLS
+    from dynid.regression import Constraints as Constraints
+    from dynid.regression import Estimate as Estimate
+    from dynid.regression import Feasible as Feasible
+    from dynid.regression import IdentifiedModel as IdentifiedModel
+    from dynid.regression import Regression as Regression
+    from dynid.regression import Retrieval as Retrieval
+    from dynid.regression import Robust as Robust
+    from dynid.regression import load_model as load_model
+    from dynid.workflow import examine as examine
+    from dynid.workflow import excite as excite
+    from dynid.workflow import friction as friction
+    from dynid.workflow import identify as identify
+    from dynid.workflow import info as info
+    from dynid.workflow import lint as lint
+    from dynid.workflow import payload as payload
+    from dynid.workflow import predict as predict
+    from dynid.workflow import retrieve as retrieve
+    from dynid.workflow import reverse as reverse
+    from dynid.workflow import simulate as simulate
+    from dynid.workflow import track as track
+    from dynid.workflow import validate as validate
     from dynid.writers.campaign import campaign as campaign
+    from dynid.writers.export import export as export
     from dynid.writers.save import save as save
-    from dynid.writers import *  # noqa: F403
 
 _HOMES = {
-    "dynid.chain": (
-        "Box",
-        "Consistency",
-        "Ellipsoid",
-        "InertialParameters",
-        "Joint",
-        "Limits",
-        "Link",
-        "Robot",
-        "consistency",
-        "lint",
-        "load_robot",
-        "nearest_consistent",
-    ),
-    "dynid.dynamics": (
-        "FRICTION",
-        "BaseParameters",
-        "Column",
-        "Drives",
-        "LagrangianModel",
-        "Motion",
-        "RotorInertia",
-        "TorqueModel",
-        "base_parameters",
-        "friction_models",
-        "random_motion",
-    ),
-    "dynid.excitation": (
-        "Excitation",
-        "FourierBasis",
-        "FourierSeries",
-        "Information",
-        "MotionLimits",
-        "SplineBasis",
-        "Trajectory",
-        "Workspace",
-        "WorkspaceLimit",
-        "assess",
-        "design_excitation",
-        "design_poses",
-        "point_to_point",
-        "random_fourier",
-        "sinusoids",
-        "sufficiency",
-    ),
-    "dynid.recording": (
-        "DATA_SETS",
-        "ColumnMap",
-        "Conditioning",
-        "Recording",
-        "fetch_data",
-        "read_column_map",
-        "read_recording",
-        "stream_recording",
-        "write_csv",
-    ),
-    "dynid.simulation": (
-        "Controller",
-        "Level",
-        "SensorModel",
-        "Synthetic",
-        "plausible_parameters",
-        "synthesise",
-        "smooth_motion",
-    ),
+    "dynid.chain": ("InertialParameters", "Robot", "load_robot"),
+    "dynid.dynamics": ("BaseParameters", "Motion", "TorqueModel", "base_parameters"),
+    "dynid.errors": ("DynidError",),
+    "dynid.recording": ("ColumnMap", "Conditioning", "Recording", "read_recording"),
     "dynid.regression": (
-        "IdentifiedModel",
-        "load_model",
-        "save_model",
         "OLS",
         "WLS",
         "Constraints",
-        "ControllerSamples",
         "Estimate",
         "Feasible",
-        "FrictionFit",
-        "Frustum",
-        "KnownArm",
-        "MultiStart",
-        "Payload",
-        "Prior",
+        "IdentifiedModel",
         "Regression",
         "Retrieval",
-        "RetrievalObjective",
-        "Reverse",
         "Robust",
-        "SampleRows",
-        "Sphere",
-        "StreamedRows",
-        "Symmetry",
-        "Tie",
-        "UserFunction",
-        "choose_friction",
-        "compress",
-        "fit_friction",
-        "friction_rows",
-        "identify_gains",
-        "identify_payload",
-        "read_bounds",
-        "read_controller_samples",
-        "read_constraints",
+        "load_model",
     ),
-    "dynid.tracking": (
-        "StateBound",
-        "Consistent",
-        "ConstrainedFilter",
-        "ContactObserver",
-        "Entry",
-        "LoadWatch",
-        "StateMap",
-        "Tracker",
-        "health",
-        "load_filter",
-        "replay",
-        "samples_of",
+    "dynid.workflow": (
+        "examine",
+        "excite",
+        "friction",
+        "identify",
+        "info",
+        "lint",
+        "payload",
+        "predict",
+        "retrieve",
+        "reverse",
+        "simulate",
+        "track",
+        "validate",
     ),
-    "dynid.validation": ("Validation",),
-    "dynid.workflow": ("Identification", "examine", "identify", "predict", "validate"),
-    "dynid.writers.save": ("save",),
     "dynid.writers.campaign": ("campaign",),
-    "dynid.writers": (
-        "write_c_header",
-        "write_mjcf",
-        "write_table",
-        "write_urdf",
-    ),
+    "dynid.writers.export": ("export",),
+    "dynid.writers.save": ("save",),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__ = lazy_names("dynid", _HOMES)
