@@ -176,7 +176,16 @@ _HOMES = {
         "samples_of",
     ),
     "dynid.validation": ("Validation",),
-    "dynid.workflow": ("Identification", "identify", "predict", "validate"),
+    "dynid.workflow": (
+        "Identification",
+        "friction",
+        "identify",
+        "payload",
+        "predict",
+        "retrieve",
+        "reverse",
+        "validate",
+    ),
     "dynid.writers.save": ("save",),
     "dynid.writers.campaign": ("campaign",),
     "dynid.writers": (

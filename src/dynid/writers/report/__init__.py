@@ -19,6 +19,9 @@ MODULES = (
     "tables",
     "identification",
     "validation",
+    "reverse",
+    "retrieval",
+    "friction",
     "trajectory",
     "campaign",
 )
