@@ -99,8 +99,8 @@ def _encoded(model: IdentifiedModel) -> dict[str, object]:
         else {"R": problem.R.tolist(), "rho": problem.rho.tolist(), "rest": problem.rest, "n_rows": problem.n_rows},
         "cutoff_hz": _number(model.cutoff_hz),
         "log_settings": model.settings.stored(),
-        "noise": _finite(model.noise) if model.noise is not None else None,
-        "noise_memory": _finite(model.noise_memory) if model.noise_memory is not None else None,
+        "noise": None if model.noise is None else [_number(value) for value in model.noise],
+        "noise_memory": None if model.noise_memory is None else [_number(value) for value in model.noise_memory],
         "results": _plain(model.results),
         "provenance": _plain(model.provenance),
     }

@@ -199,7 +199,7 @@ def as_model(model: ModelLike) -> IdentifiedModel:
 
 def model_name(model: ModelLike, otherwise: str) -> str:
     """The file of a model, for messages; `otherwise` for one in memory."""
-    return otherwise if isinstance(model, IdentifiedModel) else fspath(model)
+    return fspath(model) if isinstance(model, str | PathLike) else otherwise
 
 
 def model_files(*models: ModelLike | None) -> tuple[Path, ...]:
