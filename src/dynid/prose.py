@@ -1,6 +1,7 @@
 """Tables and numbers as a person reads them: what `print(value)` and a notebook show."""
 
 import html
+import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ __all__ = [
     "as_text",
     "counted",
     "html_table",
+    "json_text",
     "plain",
     "significant",
     "spread_percent",
@@ -156,3 +158,10 @@ def plain(value: object) -> object:
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     return value
+
+
+def json_text(content: Mapping[str, object]) -> str:
+    """One JSON object on one line; what is not finite becomes null."""
+    text = json.dumps(plain(content), ensure_ascii=False) + "\n"
+    # A name of a file that is not UTF-8 is written as JSON writes what Unicode has no place for.
+    return text.encode(errors="backslashreplace").decode()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dynid.prose import Document, Line, as_text, plain
+from dynid.prose import Document, Line, as_text, json_text
 
-__all__ = ["clean", "complain", "emit_json", "json_text", "note", "say", "show", "table", "warn"]
+if TYPE_CHECKING:
+    from dynid.writers.save import Saved
+
+__all__ = ["clean", "complain", "emit_json", "note", "say", "show", "table", "warn", "wrote"]
 
 
 WIDE = 1000
@@ -90,8 +93,9 @@ def emit_json(content: Mapping[str, object]) -> None:
     sys.stdout.write(json_text(content))
 
 
-def json_text(content: Mapping[str, object]) -> str:
-    """One JSON object on one line; what is not finite becomes null."""
-    text = json.dumps(plain(content), ensure_ascii=False) + "\n"
-    # A name of a file that is not UTF-8 is written as JSON writes what Unicode has no place for.
-    return text.encode(errors="backslashreplace").decode()
+def wrote(saved: Saved) -> None:
+    """The files of a result, a line each, and how its robot file came about."""
+    for path in saved.files.values():
+        say("wrote", str(path))
+    if saved.urdf is not None:
+        say("robot.urdf", saved.urdf.how)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 import dynid
-from dynid.cli.console import complain, emit_json, say, show, warn
+from dynid.cli.console import complain, emit_json, show, warn, wrote
 from dynid.cli.doctor import show_findings
 from dynid.cli.options import FrictionName, JsonFlag, LogOptions, RobotName, RobotOptions, WorkersOption, free_place
 from dynid.cli.options import keywords as typed
@@ -144,10 +144,7 @@ def identify(
         emit_json({**result.json(), **saved.json()})
     else:
         show(result.document())
-        for path in saved.files.values():
-            say("wrote", str(path))
-        if saved.urdf is not None:
-            say("robot.urdf", saved.urdf.how)
+        wrote(saved)
     if result.verdict.good_enough:
         return 0
     warn(f"not good enough: {'; '.join(str(criterion) for criterion in result.verdict.failed)}")

@@ -14,7 +14,6 @@ from cyclopts import Parameter
 
 from dynid import __version__
 from dynid.chain import InertialParameters, Robot, consistency
-from dynid.cli.progress import Step
 from dynid.dynamics import BaseParameters, Drives, TorqueModel
 from dynid.errors import RecordingError
 from dynid.recording import (
@@ -31,6 +30,7 @@ from dynid.recording import (
 )
 from dynid.regression import Bootstrap, Estimate, FitError, IdentifiedModel
 from dynid.validation import Validation, torque_band
+from dynid.workflow.progress import Progress as Step
 
 __all__ = [
     "LogOptions",

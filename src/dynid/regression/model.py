@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import Robot
-from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.log_settings import LogSettings
 from dynid.regression.estimate import Estimate
+from dynid.regression.friction.fit import FrictionFit
 from dynid.regression.problem import Regression
+from dynid.regression.retrieval.retrieval import RetrievalResult
+from dynid.regression.reverse import ReverseEstimate
 
 __all__ = ["Compressed", "IdentifiedModel", "Json"]
 
@@ -113,6 +116,77 @@ class IdentifiedModel:
             provenance=provenance,
         )
 
+    @classmethod
+    def of_reverse(cls, found: ReverseEstimate, *, provenance: Json) -> IdentifiedModel:
+        """Base parameters (SI) of the model inside a controller; no log was fitted, so there are no log settings."""
+        estimate, stacked = found.estimate, found.stacked
+        return cls(
+            model=estimate.model,
+            base=estimate.base,
+            estimator=estimate.estimator,
+            status=estimate.status.value,
+            beta=estimate.beta,
+            covariance=estimate.uncertainty.covariance,
+            problem=Compressed(stacked.R, stacked.rho, stacked.rest, stacked.n_rows),
+            results={
+                "condition_number": estimate.condition_number,
+                "relative_error_percent": estimate.fit.relative_percent,
+            },
+            provenance=provenance,
+        )
+
+    def retrieved(self, found: RetrievalResult, *, engine: str, provenance: Json) -> IdentifiedModel:
+        """The same measurements with the full parameters (SI) that a search by `engine` found for them."""
+        return replace(
+            self,
+            estimator="retrieval",
+            status=found.status.value,
+            beta=found.beta,
+            theta=found.theta,
+            labels=found.labels,
+            rule=f"best of {len(found.runs)} searches ({engine}, {found.objective_kind})",
+            results={
+                **self.results,
+                "objective": found.objective,
+                "optimum": found.optimum,
+                "gap": found.gap,
+                "open": list(found.spread.open),
+            },
+            provenance={**provenance, "of": dict(self.provenance)},
+        )
+
+    def with_friction(
+        self, found: FrictionFit, *, settings: LogSettings, results: Json, provenance: Json
+    ) -> IdentifiedModel:
+        """The same links and rotors with another friction (SI).
+
+        Args:
+            found: the friction, fitted to what the links of this model do not explain.
+            settings: how the logs of that fit were read and conditioned.
+            results: what a report says of it.
+            provenance: inputs with hashes, versions, options.
+        """
+        base = base_parameters(found.model)
+        labels = dict(zip(self.model.symbols, self.labels, strict=False))
+        return replace(
+            self,
+            model=found.model,
+            base=base,
+            estimator=f"{self.estimator}, friction refitted",
+            beta=base.project(found.theta),
+            covariance=_with_friction_covariance(self, found, base),
+            theta=None if self.theta is None else found.theta,
+            labels=()
+            if self.theta is None
+            else tuple(labels.get(symbol, "identified") for symbol in found.model.symbols),
+            # The triangular factor is that of other columns.
+            problem=None,
+            settings=settings,
+            noise=found.fit.rmse,
+            results=results,
+            provenance={**provenance, "of": dict(self.provenance)},
+        )
+
     @property
     def cutoff_hz(self) -> float:
         """Low-pass of the fit, Hz; infinite where there was none."""
@@ -147,3 +221,23 @@ class IdentifiedModel:
     def consistent(self) -> bool:
         """Whether there is a full set and every link of it is physically consistent."""
         return bool(self.links) and all(consistency(link).holds for link in self.links)
+
+
+def _with_friction_covariance(
+    known: IdentifiedModel, found: FrictionFit, base: BaseParameters
+) -> Float[Array, "n_base n_base"]:
+    """Of the base parameters: those of the links as they were, friction from its own fit."""
+    covariance = np.zeros((base.n_base, base.n_base))
+    shared = [(k, known.base.leading.index(s)) for k, s in enumerate(base.leading) if s in known.base.leading]
+    new, old = [k for k, _ in shared], [k for _, k in shared]
+    covariance[np.ix_(new, new)] = known.covariance[np.ix_(old, old)]
+    std = {
+        f"{joint.joint} {name}": value
+        for joint in found.joints
+        for name, value in zip(joint.names, joint.std, strict=True)
+    }
+    for k, column in enumerate(base.leading_columns):
+        if str(column) in std:
+            covariance[k], covariance[:, k] = 0.0, 0.0
+            covariance[k, k] = std[str(column)] ** 2
+    return covariance

@@ -1,9 +1,13 @@
 """The jobs people do: plain functions from robots, logs and models to frozen results that print as a person reads."""
 
 from dynid.workflow.examine import LogReview, examine
+from dynid.workflow.friction import FrictionComparison, FrictionRefit, friction
 from dynid.workflow.identification import Comparison, Identification, IdentifiedLink, Quantity
 from dynid.workflow.identify import LogsRefused, identify
+from dynid.workflow.payload import GainsIdentification, PayloadIdentification, payload
 from dynid.workflow.prediction import Prediction, predict
+from dynid.workflow.retrieve import ModelRetrieval, retrieve
+from dynid.workflow.reverse import ReverseIdentification, reverse
 from dynid.workflow.validate import ModelValidation, validate
 
 MODULES = (
@@ -22,20 +26,34 @@ MODULES = (
     "other_fits",
     "identify",
     "validate",
+    "reverse",
+    "retrieve",
+    "friction",
+    "payload",
 )
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
     "Comparison",
+    "FrictionComparison",
+    "FrictionRefit",
+    "GainsIdentification",
     "Identification",
     "IdentifiedLink",
     "LogReview",
     "LogsRefused",
+    "ModelRetrieval",
     "ModelValidation",
+    "PayloadIdentification",
     "Prediction",
     "Quantity",
+    "ReverseIdentification",
     "examine",
+    "friction",
     "identify",
+    "payload",
     "predict",
+    "retrieve",
+    "reverse",
     "validate",
 ]

@@ -32,6 +32,8 @@ __all__ = [
     "as_map",
     "as_model",
     "as_seed",
+    "model_files",
+    "model_name",
     "raw_log",
 ]
 
@@ -193,6 +195,16 @@ def as_model(model: ModelLike) -> IdentifiedModel:
     if isinstance(model, str | PathLike):
         return load_model(Path(model))
     raise ConfigError(f"model: expected a model.json or an IdentifiedModel, got {type(model).__name__}")
+
+
+def model_name(model: ModelLike, otherwise: str) -> str:
+    """The file of a model, for messages; `otherwise` for one in memory."""
+    return fspath(model) if isinstance(model, str | PathLike) else otherwise
+
+
+def model_files(*models: ModelLike | None) -> tuple[Path, ...]:
+    """The files among some models, for the provenance."""
+    return tuple(Path(model) for model in models if isinstance(model, str | PathLike))
 
 
 def as_seed(seed: int) -> int:

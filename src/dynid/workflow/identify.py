@@ -151,13 +151,7 @@ def identify(
             delay=str(delay),
             min_velocity=str(min_velocity),
         ),
-        log=LogOptions(
-            from_=from_,
-            until=until,
-            columns=Path(columns) if isinstance(columns, str | PathLike) else columns,
-            gains=gains if gains is None or isinstance(gains, str) else ",".join(str(float(gain)) for gain in gains),
-            lowpass=lowpass,
-        ),
+        log=LogOptions.of(from_, until, columns, gains, lowpass),
         options=options,
     )
     helpers = Workers.of(workers)

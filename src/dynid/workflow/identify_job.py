@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 
+from dynid.arrays import Array
 from dynid.chain.robot import Robot
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_settings import LogSettings
@@ -28,6 +31,29 @@ class LogOptions:
     """Drive gains K1,K2,… in N·m/A, for logs of motor current."""
     lowpass: float | None = None
     """Low-pass in Hz; None is ten times the motion's bandwidth."""
+
+    @classmethod
+    def of(
+        cls,
+        from_: float | None,
+        until: float | None,
+        columns: str | PathLike[str] | ColumnMap | None,
+        gains: str | Sequence[float] | Array | None,
+        lowpass: float | None,
+    ) -> LogOptions:
+        """As the jobs take them: a part in s, a map or its file, gains in N·m/A, a low-pass in Hz."""
+        return cls(
+            from_=from_,
+            until=until,
+            columns=Path(columns) if isinstance(columns, str | PathLike) else columns,
+            gains=gains if gains is None or isinstance(gains, str) else ",".join(map(repr, as_gains(gains) or ())),
+            lowpass=lowpass,
+        )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The mapping file, where there is one."""
+        return (self.columns,) if isinstance(self.columns, Path) else ()
 
     def settings(self, delay: float | None = None) -> LogSettings:
         """What a model remembers of them (SI); `delay` in s."""

@@ -52,6 +52,8 @@ class Log:
     """Start of the part to use, s on the clock of the log; None for its start."""
     t_until: float | None = None
     """End of the part to use, s; None for its end."""
+    held: bool = False
+    """Whether a long file is held all the same, for a job that needs all of it at once."""
 
     @classmethod
     def of(
@@ -61,10 +63,12 @@ class Log:
         settings: LogSettings,
         t_from: float | None = None,
         t_until: float | None = None,
+        *,
+        held: bool = False,
     ) -> Log:
         """A log of a robot; arrays by name take the robot's joints (times in s)."""
         raw = source if isinstance(source, Path | RawLog) else raw_log(source, robot.joint_names)
-        return cls(raw, robot, settings, t_from, t_until)
+        return cls(raw, robot, settings, t_from, t_until, held)
 
     @property
     def name(self) -> str:
@@ -74,7 +78,7 @@ class Log:
     @property
     def is_long(self) -> bool:
         """Whether the file is streamed rather than held."""
-        if isinstance(self.source, RawLog) or not self.source.is_file():
+        if self.held or isinstance(self.source, RawLog) or not self.source.is_file():
             return False
         most = PACKED_BYTES if self.source.suffix.lower() == ".gz" else STREAMED_BYTES
         return self.source.stat().st_size > most
@@ -96,19 +100,26 @@ class Log:
         return self.raw.good_rows()
 
     @cached_property
+    def as_logged(self) -> Recording:
+        """The asked part, of a long log its start; torques (N·m or N) only where they were logged or gains are given.
+
+        Raises:
+            BadRows: for rows that no recording holds, naming the first.
+        """
+        try:
+            return self.raw.recording()
+        except RecordingError as error:
+            raise BadRows(str(error), self.name) from error
+
+    @property
     def recording(self) -> Recording:
         """The asked part with torques (N·m or N), of a long log its start.
 
         Raises:
             BadRows: for rows that no recording holds, naming the first.
         """
-        try:
-            found = self.raw.recording()
-        except RecordingError as error:
-            raise BadRows(str(error), self.name) from error
-        if found.tau is None:
-            return self.settings.with_torque(found, self.robot)
-        return found
+        found = self.as_logged
+        return self.settings.with_torque(found, self.robot) if found.tau is None else found
 
     def first_piece(self) -> Recording:
         """What the conditioning is planned on: all of it, or the first piece of a long log (SI)."""

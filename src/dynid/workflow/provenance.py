@@ -12,19 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynid.recording.raw import RawLog
+from dynid.regression.reverse import ControllerSamples
 from dynid.version import VERSION
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["hashed", "provenance", "texts_of"]
+__all__ = ["Source", "hashed", "provenance", "texts_of"]
+
+Source = Path | RawLog | ControllerSamples
+"""What a result is made of: a file, or measurements in memory."""
 
 
-def hashed(source: Path | RawLog) -> str:
-    """The SHA-256 of a file, in hexadecimal; of every file in it for a folder, of its numbers for a log in memory."""
+def hashed(source: Source) -> str:
+    """The SHA-256 of a file, in hexadecimal; of every file in it for a folder, of its numbers for what is in memory."""
     digest = hashlib.sha256()
-    if isinstance(source, RawLog):
-        for name in ("t", *source.signals):
+    if not isinstance(source, Path):
+        for name in ("t", *source.signals) if isinstance(source, RawLog) else ("q", "M", "g"):
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(getattr(source, name)).tobytes())
         return digest.hexdigest()
@@ -36,7 +40,7 @@ def hashed(source: Path | RawLog) -> str:
     return digest.hexdigest()
 
 
-def provenance(job: str, inputs: Iterable[Path | RawLog], options: Mapping[str, object]) -> dict[str, object]:
+def provenance(job: str, inputs: Iterable[Source], options: Mapping[str, object]) -> dict[str, object]:
     """Inputs with hashes, versions and options, for run.json and the model file."""
     return {
         "command": job,
@@ -48,10 +52,10 @@ def provenance(job: str, inputs: Iterable[Path | RawLog], options: Mapping[str, 
     }
 
 
-def _named(inputs: Iterable[Path | RawLog]) -> Iterable[tuple[str, str]]:
+def _named(inputs: Iterable[Source]) -> Iterable[tuple[str, str]]:
     n_memory = 0
     for source in inputs:
-        if isinstance(source, RawLog):
+        if not isinstance(source, Path):
             n_memory += 1
             yield f"{source.source}#{n_memory}" if source.source == "memory" else source.source, hashed(source)
         elif source.exists():

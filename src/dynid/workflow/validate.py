@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TypedDict
 
@@ -19,7 +19,7 @@ from dynid.recording.log_settings import LogSettings
 from dynid.regression.model import IdentifiedModel
 from dynid.validation.torque import Validation
 from dynid.workflow.contract import ValidationJson, validation_json
-from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_logs, as_map, as_model
+from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_logs, as_map, as_model, model_name
 from dynid.workflow.logs import Log
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
@@ -161,7 +161,7 @@ def validate(
         ModelFileError: models of robots with other joints.
     """
     others = (against,) if isinstance(against, str | PathLike | IdentifiedModel) else tuple(against)
-    known = [(_name(one, k), as_model(one)) for k, one in enumerate((model, *others), start=1)]
+    known = [(model_name(one, f"model {k}"), as_model(one)) for k, one in enumerate((model, *others), start=1)]
     first = known[0][1]
     for name, other in known[1:]:
         if other.robot.joint_names != first.robot.joint_names:
@@ -183,10 +183,6 @@ def validate(
         if _was_fitted_to(first, log)
     )
     return ModelValidation(results, warnings)
-
-
-def _name(model: ModelLike, number: int) -> str:
-    return fspath(model) if isinstance(model, str | PathLike) else f"model {number}"
 
 
 def _was_fitted_to(model: IdentifiedModel, log: Log) -> bool:
