@@ -128,11 +128,11 @@ def spatial_arm() -> tuple[TorqueModel, RetrievalResult, RetrievalObjective]:
     link1 = Frustum.cylinder([0.0, -1.5, 0.0], [0.0, 0.0, 0.0], 0.15)
     cylinder = Frustum.cylinder([-0.8, 0.0, 0.0], [-0.2, 0.0, 0.0], 0.08)
     link2 = RegionUnion((cylinder, Frustum(np.array([-0.2, 0.0, 0.0]), np.zeros(3), 0.08, 0.02)))
-    demands = Constraints(
+    constraints = Constraints(
         bounds=ParameterBounds.of(limits), total_mass=(1.0, 15.0), com_regions={"link1": link1, "link2": link2}
     )
     objective = RetrievalObjective.coefficients(base, base.project(model.nominal()))
-    return model, Retrieval(constraints=demands, runs=4).solve(model, base, objective), objective
+    return model, Retrieval(constraints=constraints, runs=4).solve(model, base, objective), objective
 
 
 def joint_forces() -> list[Line]:

@@ -1,7 +1,7 @@
 """Full parameters under what you know of your robot: masses, symmetry, and a rule written in Python.
 
 Torque reveals combinations only. Many full parameter sets give the same torque; constraints choose among them.
-The same on the command line: dynid retrieve result/model.json --bounds bounds.csv --config demands.toml
+The same on the command line: dynid retrieve result/model.json --bounds bounds.csv --config constraints.toml
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def lighter_towards_the_tip(links: Links) -> float:
 
 
 wishes = {
-    "physically possible": Constraints(total_mass=(0.5 * total, 2.0 * total)),
+    "physically consistent": Constraints(total_mass=(0.5 * total, 2.0 * total)),
     "and weighed": Constraints(total_mass=(0.99 * total, 1.01 * total)),
     "and lighter towards the tip": Constraints(
         total_mass=(0.99 * total, 1.01 * total),
@@ -47,8 +47,8 @@ wishes = {
 }
 objective = RetrievalObjective.coefficients(base, beta)
 print(f"{'':30} {'m1 / kg':>8} {'m2 / kg':>8} {'error / %':>9}  met")
-for name, demands in wishes.items():
-    found = Retrieval(constraints=demands, engine=MultiStart(), runs=4, seed=0).solve(model, base, objective)
+for name, constraints in wishes.items():
+    found = Retrieval(constraints=constraints, engine=MultiStart(), runs=4, seed=0).solve(model, base, objective)
     masses = found.theta.reshape(-1, 10)[:, 0]
     print(f"{name:30} {masses[0]:8.3f} {masses[1]:8.3f} {found.relative_percent:9.4f}  {found.met}")
 print("\nAll of them move alike; what differs cannot be seen by any torque sensor, only be known.")

@@ -5,7 +5,7 @@ from dynid import load_robot
 from dynid.errors import ParameterError, RegressionError
 from dynid.recording import Conditioning
 from dynid.regression import OLS, WLS, SampleRows, bootstrap, compress
-from dynid.regression.bootstrap import MIN_BLOCKS, resampled
+from dynid.regression.bootstrap import MIN_RESAMPLED, resampled
 from tests.regression.logs import truth
 
 
@@ -45,7 +45,7 @@ def test_draws_do_not_depend_on_the_number_of_workers(regression):
 
 
 def test_what_cannot_be_resampled_is_told(regression):
-    few = resampled(regression, (np.arange(len(regression.blocks)) < MIN_BLOCKS - 1).astype(int))
+    few = resampled(regression, (np.arange(len(regression.blocks)) < MIN_RESAMPLED - 1).astype(int))
     with pytest.raises(RegressionError, match="only 7 independent blocks"):
         bootstrap(few, OLS().fit)
     with pytest.raises(ParameterError, match="at least 2 draws"):

@@ -71,8 +71,8 @@ def panda(data_dir):
     return model, base, RetrievalObjective.coefficients(base, given), constraints
 
 
-def full_demands():
-    """One of every kind of demand, for the two-link arm."""
+def full_constraints():
+    """One of every kind of constraint, for the two-link arm."""
     return Constraints(
         bounds=spatial_bounds(),
         total_mass=(1.0, 15.0),
@@ -118,9 +118,9 @@ def test_every_body_factor_is_a_possible_body(rng, triangle):
         np.testing.assert_allclose(bodies.derivative(x)[i], slopes[own, own], atol=1e-8)
 
 
-def test_derivatives_of_every_demand_and_of_the_lagrangian_are_exact(spatial, rng):
+def test_derivatives_of_every_constraint_and_of_the_lagrangian_are_exact(spatial, rng):
     model, base, objective = spatial
-    penalties = full_demands().compile(model)
+    penalties = full_constraints().compile(model)
     problem = RetrievalProblem(objective.W @ base.K, objective.y, penalties)
     p = p_from_theta(model.nominal(), 2) + 0.03 * rng.normal(size=20)
     for rows in penalties.all_rows:
@@ -183,8 +183,10 @@ def test_panda_one_step_is_within_two_percent_of_the_optimum(data_dir):
 @pytest.mark.parametrize("engine", [MultiStart(), SimulatedAnnealing(steps=4, iterations=10)], ids=lambda e: e.name)
 def test_spatial_arm_is_retrieved_inside_its_shapes(spatial, engine, rng):
     model, base, objective = spatial
-    demands = Constraints(bounds=spatial_bounds(), total_mass=(1.0, 15.0), com_regions={"link1": LINK1, "link2": LINK2})
-    found = Retrieval(constraints=demands, engine=engine, runs=2).solve(model, base, objective)
+    constraints = Constraints(
+        bounds=spatial_bounds(), total_mass=(1.0, 15.0), com_regions={"link1": LINK1, "link2": LINK2}
+    )
+    found = Retrieval(constraints=constraints, engine=engine, runs=2).solve(model, base, objective)
     assert found.met
     assert not found.convex
     np.testing.assert_allclose(found.beta, objective.y, atol=1e-6)
@@ -196,8 +198,10 @@ def test_spatial_arm_is_retrieved_inside_its_shapes(spatial, engine, rng):
 
 def test_joint_forces_need_a_feasible_set(spatial, rng):
     model, base, objective = spatial
-    demands = Constraints(bounds=spatial_bounds(), total_mass=(1.0, 15.0), com_regions={"link1": LINK1, "link2": LINK2})
-    found = Retrieval(constraints=demands, runs=4).solve(model, base, objective)
+    constraints = Constraints(
+        bounds=spatial_bounds(), total_mass=(1.0, 15.0), com_regions={"link1": LINK1, "link2": LINK2}
+    )
+    found = Retrieval(constraints=constraints, runs=4).solve(model, base, objective)
     motion = random_motion(model.robot, 200, rng)
     truth = model.joint_wrenches(motion, model.nominal())[..., :3]
     feasible = model.joint_wrenches(motion, found.theta)[..., :3]
@@ -225,8 +229,8 @@ def test_exact_shape_keeps_a_centre_of_mass_that_a_box_cuts_off(spatial):
     box = Box(np.array([-0.8, -0.05, -0.05]), np.array([0.0, 0.05, 0.05]))
 
     def retrieved(region):
-        demands = Constraints(bounds=bounds, com_regions={"link2": region})
-        return Retrieval(constraints=demands, runs=4).solve(model, base, objective)
+        constraints = Constraints(bounds=bounds, com_regions={"link2": region})
+        return Retrieval(constraints=constraints, runs=4).solve(model, base, objective)
 
     exact, cut = retrieved(RegionUnion((long_arm, short_arm))), retrieved(box)
     assert exact.met
@@ -240,17 +244,17 @@ def _body(mass, com):
     return InertialParameters.from_com(mass, com, np.diag([0.01, 0.04, 0.04])).pi
 
 
-def test_every_kind_of_demand_is_met(spatial):
+def test_every_kind_of_constraint_is_met(spatial):
     model, base, objective = spatial
     hull = Hull.of(np.array([[x, y, z] for x in (-0.2, 0.2) for y in (-1.4, 0.0) for z in (-0.2, 0.2)]))
-    demands = Constraints(
+    constraints = Constraints(
         bounds=spatial_bounds(),
         pinned={"m1": 7.5, "I2xx": 0.012, "J2zz": 0.07},
         com_regions={"link1": hull, "link2": Sphere(np.array([-0.2, 0.0, 0.0]), 0.15)},
         symmetries=(Symmetry("link2", axis="x"), Symmetry("link1", plane="xy")),
         ties=(Tie("I1xx", "I1yy"),),
     )
-    found = Retrieval(constraints=demands, runs=2).solve(model, base, objective)
+    found = Retrieval(constraints=constraints, runs=2).solve(model, base, objective)
     assert found.met, found.violated
     link1, link2 = found.links
     assert link1.mass == pytest.approx(7.5, abs=1e-9)
@@ -273,10 +277,10 @@ def test_a_condition_written_in_python_is_met(spatial, clipped):
         violation = links["link2"].com[0] + 0.25 if links[1].mass > 2.5 else -1.0
         return max(0.0, violation) if clipped else violation
 
-    demands = Constraints(
+    constraints = Constraints(
         bounds=spatial_bounds(), total_mass=(1.0, 15.0), functions=(UserFunction("light or low", light_or_low),)
     )
-    found = Retrieval(constraints=demands, runs=3).solve(model, base, objective)
+    found = Retrieval(constraints=constraints, runs=3).solve(model, base, objective)
     assert found.met
     link = found.links[1]
     assert link.mass <= 2.5 or link.com[0] <= -0.25 + 1e-6
@@ -317,10 +321,10 @@ def summed(found):
 
 def test_same_seed_same_result_whatever_the_workers(spatial):
     model, base, objective = spatial
-    demands = Constraints(bounds=spatial_bounds(), total_mass=(1.0, 15.0), com_regions={"link2": LINK2})
-    alone = Retrieval(constraints=demands, runs=4, seed=3).solve(model, base, objective)
-    again = Retrieval(constraints=demands, runs=4, seed=3, workers=2).solve(model, base, objective)
-    other = Retrieval(constraints=demands, runs=4, seed=4).solve(model, base, objective)
+    constraints = Constraints(bounds=spatial_bounds(), total_mass=(1.0, 15.0), com_regions={"link2": LINK2})
+    alone = Retrieval(constraints=constraints, runs=4, seed=3).solve(model, base, objective)
+    again = Retrieval(constraints=constraints, runs=4, seed=3, workers=2).solve(model, base, objective)
+    other = Retrieval(constraints=constraints, runs=4, seed=4).solve(model, base, objective)
     assert summed(alone) == summed(again)
     assert summed(alone) != summed(other)
 
@@ -354,8 +358,8 @@ def test_interruption_returns_the_best_so_far(spatial):
             raise KeyboardInterrupt
         return -1.0
 
-    demands = Constraints(bounds=spatial_bounds(), functions=(UserFunction("impatient", impatient),))
-    found = Retrieval(constraints=demands, runs=50).solve(model, base, objective)
+    constraints = Constraints(bounds=spatial_bounds(), functions=(UserFunction("impatient", impatient),))
+    found = Retrieval(constraints=constraints, runs=50).solve(model, base, objective)
     assert found.status is Status.STOPPED_EARLY
     assert 1 <= len(found.runs) < 50
     assert found.met

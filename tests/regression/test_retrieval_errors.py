@@ -36,9 +36,9 @@ def arm():
     return model, base, RetrievalObjective.coefficients(base, base.project(model.nominal()))
 
 
-def solve(arm, demands, **options):
+def solve(arm, constraints, **options):
     model, base, objective = arm
-    return Retrieval(constraints=demands, runs=2, **options).solve(model, base, objective)
+    return Retrieval(constraints=constraints, runs=2, **options).solve(model, base, objective)
 
 
 def limits(**bounds):
@@ -46,31 +46,31 @@ def limits(**bounds):
 
 
 def test_masses_that_do_not_add_up_are_named(arm):
-    demands = Constraints(bounds=ParameterBounds.of({"m1": (0.0, 2.0), "m2": (0.0, 3.0)}), total_mass=(6.0, 9.0))
+    constraints = Constraints(bounds=ParameterBounds.of({"m1": (0.0, 2.0), "m2": (0.0, 3.0)}), total_mass=(6.0, 9.0))
     with pytest.raises(ContradictoryBounds, match=r"m1 ≤ 2.*m2 ≤ 3.*total mass ≥ 6|total mass ≥ 6.*m1 ≤ 2.*m2 ≤ 3"):
-        solve(arm, demands)
+        solve(arm, constraints)
 
 
 def test_a_shape_beyond_the_bounds_is_named(arm):
     cone = Frustum(np.array([0.5, 0.0, 0.0]), np.array([0.9, 0.0, 0.0]), 0.1, 0.02)
-    demands = replace(limits(c2x=(-0.8, 0.0)), com_regions={"link2": cone})
+    constraints = replace(limits(c2x=(-0.8, 0.0)), com_regions={"link2": cone})
     with pytest.raises(ContradictoryBounds, match=r"c2x|centre of mass of link2"):
-        solve(arm, demands)
+        solve(arm, constraints)
 
 
 def test_a_function_that_clashes_with_a_bound_is_named(arm):
-    demands = replace(
+    constraints = replace(
         limits(m2=(0.0, 2.0)), functions=(UserFunction("heavy", lambda links: 4.0 - links["link2"].mass),)
     )
     with pytest.raises(ContradictoryBounds, match=r"heavy\(links\) ≤ 0, m2 ≤ 2") as caught:
-        solve(arm, demands, engine=MultiStart(evaluations=20))
+        solve(arm, constraints, engine=MultiStart(evaluations=20))
     assert caught.value.clashing == ("heavy(links) ≤ 0", "m2 ≤ 2")
 
 
 def test_ties_that_contradict_each_other_are_named(arm):
-    demands = Constraints(ties=(Tie("m1", "m2"), Tie("m1", "m2", 1.0, 2.0)))
+    constraints = Constraints(ties=(Tie("m1", "m2"), Tie("m1", "m2", 1.0, 2.0)))
     with pytest.raises(ContradictoryBounds, match=r"m1 = m2, m1 = m2 \+ 2"):
-        solve(arm, demands)
+        solve(arm, constraints)
 
 
 def raises(links):
@@ -92,15 +92,15 @@ def raises(links):
 )
 @pytest.mark.parametrize("engine", [MultiStart(), SimulatedAnnealing(steps=2, iterations=1)], ids=lambda e: e.name)
 def test_a_function_that_fails_is_named_with_what_it_got(arm, function, message, engine):
-    demands = Constraints(functions=(UserFunction("mine", function),))
+    constraints = Constraints(functions=(UserFunction("mine", function),))
     with pytest.raises(UserFunctionError, match=message):
-        solve(arm, demands, engine=engine)
+        solve(arm, constraints, engine=engine)
 
 
 def test_a_function_that_fails_in_another_process_is_named_too(arm):
-    demands = Constraints(functions=(UserFunction("mine", raises),))
+    constraints = Constraints(functions=(UserFunction("mine", raises),))
     with pytest.raises(UserFunctionError, match="constraint 'mine' raised ZeroDivisionError"):
-        solve(arm, demands, workers=2)
+        solve(arm, constraints, workers=2)
 
 
 def test_bounds_upside_down_are_refused(arm, tmp_path):
@@ -113,7 +113,7 @@ def test_bounds_upside_down_are_refused(arm, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("demands", "message"),
+    ("constraints", "message"),
     [
         (
             Constraints(bounds=ParameterBounds.of({"link2.com.w": (0.0, 1.0)})),
@@ -125,9 +125,9 @@ def test_bounds_upside_down_are_refused(arm, tmp_path):
         (Constraints(symmetries=(Symmetry("link3", axis="x"),)), "no link 'link3'; did you mean"),
     ],
 )
-def test_an_unknown_name_offers_the_nearest(arm, demands, message):
+def test_an_unknown_name_offers_the_nearest(arm, constraints, message):
     with pytest.raises(UnknownName, match=message):
-        solve(arm, demands)
+        solve(arm, constraints)
 
 
 def test_coefficients_of_another_robot_are_refused(arm):
@@ -201,12 +201,12 @@ def test_a_configuration_file_says_all_that_code_can_say(arm, tmp_path):
     (tmp_path / "my_rules.py").write_text("def low(links):\n    return links['link1'].com[1] + 0.5\n")
     file = tmp_path / "retrieval.toml"
     file.write_text(CONFIG)
-    demands = read_constraints(file, allow_code=True)
-    assert isinstance(demands.com_regions["link1"], Hull)
-    union = demands.com_regions["link2"]
+    constraints = read_constraints(file, allow_code=True)
+    assert isinstance(constraints.com_regions["link1"], Hull)
+    union = constraints.com_regions["link2"]
     assert isinstance(union, RegionUnion)
     assert [type(part) for part in union.parts] == [Frustum, Frustum, Box, Sphere, Ellipsoid]
-    found = solve(arm, demands, workers=2)
+    found = solve(arm, constraints, workers=2)
     assert found.met
     assert found.links[0].com[1] <= -0.5 + 1e-6
     assert found.links[0].mass == pytest.approx(8.0)

@@ -22,7 +22,7 @@ from dynid.regression.constraints.penalty_rows import AffineRows, FunctionRows, 
 from dynid.regression.constraints.regions import Region, convex_parts, region_word, span
 from dynid.regression.constraints.user_functions import UserFunction
 
-__all__ = ["Compiler"]
+__all__ = ["ConstraintCompiler"]
 
 MASS_FLOOR = 1e-6
 """kg; a link of a retrieved robot weighs at least this, unless a smaller mass is pinned."""
@@ -68,7 +68,7 @@ class _PRow(NamedTuple):
     b: float
 
 
-class Compiler:
+class ConstraintCompiler:
     """Collects what each constraint says of itself, in both views; `finished` is the result.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Literal
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ContradictoryBounds, ParameterError
 from dynid.regression.constraints.compiled import CompiledConstraints, bound_sides
-from dynid.regression.constraints.compiler import Compiler
+from dynid.regression.constraints.compiler import ConstraintCompiler
 from dynid.regression.constraints.parameter_names import NamedParameter, find_parameter
 from dynid.regression.constraints.regions import Region
 from dynid.regression.constraints.user_functions import UserFunction
@@ -53,7 +53,7 @@ class ParameterBound:
         """`where` as the start of a message."""
         return f"{self.where}: " if self.where else ""
 
-    def compile(self, into: Compiler) -> None:
+    def compile(self, into: ConstraintCompiler) -> None:
         """Both sides, over p and over θ."""
         parameter = into.find(self.name, self.where)
         if parameter is not None:
@@ -98,7 +98,7 @@ class Tie:
         times = "" if self.factor == 1.0 else f"{self.factor:g}·"
         return f"{self.parameter} = {times}{self.equals}" + (f" + {self.offset:g}" if self.offset else "")
 
-    def compile(self, into: Compiler) -> None:
+    def compile(self, into: ConstraintCompiler) -> None:
         """An equation over p; over θ as well where both parameters are entries of it."""
         left, right = into.find(self.parameter), into.find(self.equals)
         if left is None or right is None:
@@ -133,7 +133,7 @@ class Symmetry:
         across = [letter for letter in "xyz" if letter != self.axis]
         return (*(f"c{letter}" for letter in across), "Ixy", "Ixz", "Iyz"), (f"I{across[0] * 2}", f"I{across[1] * 2}")
 
-    def compile(self, into: Compiler) -> None:
+    def compile(self, into: ConstraintCompiler) -> None:
         """Equations over p and over θ: what vanishes about the centre of mass vanishes about the link frame as well."""
         number = into.link_index(self.link) + 1
         zeros, pair = self.zeros()
@@ -200,7 +200,7 @@ class Constraints:
         """
         pins = [ParameterBound(name, float(value), float(value)) for name, value in self.pinned.items()]
         bounds = (*self.bounds.entries, *pins)
-        into = Compiler(model, triangle=self.triangle, margin=self.margin, known=_known(model, bounds))
+        into = ConstraintCompiler(model, triangle=self.triangle, margin=self.margin, known=_known(model, bounds))
         if self.nonnegative_joint_terms:
             into.nonnegative_joint_terms()
         for bound in bounds:
