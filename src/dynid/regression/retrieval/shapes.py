@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from dynid.arrays import Array, ArrayLike, Float, Vector3, freeze_arrays
 from dynid.chain.consistency import Box, Ellipsoid
-from dynid.chain.robot import MAX_LENGTH
+from dynid.chain.placement import MAX_LENGTH
 from dynid.errors import ParameterError
 
 __all__ = ["Frustum", "Hull", "Region", "Shape", "Sphere", "Union", "mesh_vertices", "outside", "span"]
