@@ -175,7 +175,7 @@ def _lock(folder: Path, handle: int) -> None:
         except BlockingIOError:
             if time.monotonic() - started > CLAIM_PATIENCE:
                 raise OutputError(
-                    f"{folder}: another run of dynid is writing there; wait for it or give another --out"
+                    f"{folder}: another run of dynid is writing there; wait for it or choose another folder"
                 ) from None
             time.sleep(0.05)
         except OSError:

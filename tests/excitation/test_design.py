@@ -250,7 +250,7 @@ def test_floor_and_efforts_are_kept_and_cost_little(panda):
         ({"repeats": 0}, "counts of at least 1"),
         ({"workers": 0}, "counts of at least 1"),
         ({"criterion": DOptimality(noise_std=(1.0, 2.0))}, "noise of 2 joints given, but there are 7"),
-        ({"criterion": DOptimality(prior=np.eye(3))}, "prior information is about 3 coefficients, the model has 64"),
+        ({"criterion": DOptimality(prior=np.eye(3))}, "prior information is about 3 base parameters, the model has 64"),
     ],
 )
 def test_what_cannot_be_designed_is_refused(panda, options, message):

@@ -24,7 +24,7 @@ from dynid.excitation import (
     certify,
 )
 from dynid.excitation.assembly import safe_pose
-from dynid.excitation.limits.motion_limits import highest_between
+from dynid.excitation.limits.certificate import highest_between
 from dynid.excitation.limits.workspace import link_origins
 
 

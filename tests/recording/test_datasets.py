@@ -277,7 +277,7 @@ def test_an_archive_without_a_hash_needs_consent_and_gives_its_logs(published, s
         }
     )
     monkeypatch.setitem(DATA_SETS, "small", entry)
-    with pytest.raises(DataSetError, match="--unverified"):
+    with pytest.raises(DataSetError, match="unverified=True"):
         fetch_data("small", tmp_path / "out")
     assert leftovers(tmp_path) == []
     found = fetch_data("small", tmp_path / "out", unverified=True)
@@ -326,7 +326,7 @@ def test_files_of_another_form_are_told(form, files, message):
 
 
 def test_rows_outside_a_log_are_told(rng):
-    with pytest.raises(DataSetError, match="has 50 rows; --rows 3 99"):
+    with pytest.raises(DataSetError, match="has 50 rows; rows 3 to 99"):
         convert("ur", {"a.csv": ur_rows(rng)[1]}, rows=(3, 99))
 
 

@@ -51,5 +51,5 @@ def test_a_log_without_a_usable_stretch_is_an_error(rng):
     case = truth(load_robot("planar2r"), rng, duration=3.0)
     recording = case.recording()
     plan = Conditioning(cutoff_hz=0.2).plan(recording)
-    with pytest.raises(RecordingError, match="no stretch without a gap"):
+    with pytest.raises(RecordingError, match="no segment without a gap"):
         compress(StreamedRows(case.model, case.base, pieces(recording, 100), plan))

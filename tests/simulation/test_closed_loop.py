@@ -9,8 +9,9 @@ from dynid.chain import Robot, consistency, load_robot
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics import Motion, RotorInertia, TorqueModel, friction_models
 from dynid.errors import ParameterError
-from dynid.recording import closed_loop
-from dynid.simulation.closed_loop import Controller, Stepping, _rub, released, tracked, wrong_links
+from dynid.simulation import closed_loop
+from dynid.simulation.closed_loop import STEPPING, Controller, Stepping, tracked, wrong_links
+from dynid.simulation.loop_kernels import _rub
 from dynid.simulation.motions import smooth_motion, uniform_times
 from dynid.simulation.synthetic import plausible_parameters, synthesise
 from tests.robots import battery
@@ -29,6 +30,17 @@ def energy(robot: Robot, motion: Motion) -> Array:
             for q, dq in zip(motion.q, motion.dq, strict=True)
         ]
     )
+
+
+def released(
+    model: TorqueModel, theta: Array, t: Array, q_start: Array, dq_start: Array, *, stepping: Stepping = STEPPING
+) -> Motion:
+    """The motion of the arm left to itself, without any drive torque."""
+    still = np.repeat(q_start[None], len(t), axis=0)
+    nothing = Controller(nominal=np.zeros((model.n_dof, 10)))
+    unmoved = Motion(t, still, np.zeros_like(still), np.zeros_like(still))
+    rng = np.random.default_rng(0)
+    return tracked(model, theta, unmoved, nothing, rng, stepping=stepping, q_start=q_start, dq_start=dq_start).motion
 
 
 def drift(robot: Robot, longest: float, rng: np.random.Generator) -> float:

@@ -1,4 +1,4 @@
-"""Whether ten numbers can belong to a real body, by how much, which condition fails, and the smallest repair."""
+"""Whether ten numbers are physically consistent, by what margin, which condition fails, and the smallest repair."""
 
 from __future__ import annotations
 
@@ -67,6 +67,10 @@ class Condition:
     holds: bool
     """Whether the margin is at least what was asked."""
 
+    def __str__(self) -> str:
+        unit = {"mass": " kg", "com": " m"}.get(self.name, "")
+        return f"{self.name} margin {self.margin:.3g}{unit}"
+
 
 @dataclass(frozen=True)
 class Consistency:
@@ -88,6 +92,10 @@ class Consistency:
     def margin(self) -> float:
         """Smallest of the margins (SI; eigenvalues for the matrix conditions), negative when one fails."""
         return min(condition.margin for condition in self.conditions)
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else f"{' and '.join(self.failing)} not physically consistent"
+        return f"Consistency({verdict}: {', '.join(str(condition) for condition in self.conditions)})"
 
     def __getitem__(self, name: ConditionName) -> Condition:
         return next(condition for condition in self.conditions if condition.name == name)
@@ -126,7 +134,7 @@ def consistency(
 
 
 MIN_MASS = 1e-3
-"""kg; what `nearest_consistent` raises an impossible mass to: a file with such a mass does not say the true one."""
+"""kg; what `nearest_consistent` raises a mass to that is not positive: such a file does not know the true one."""
 RELATIVE_FLOOR = 1e-3
 """Smallest over largest second moment that `nearest_consistent` leaves, so that the repair is not on the edge."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +11,17 @@ from dynid.arrays import Array, ArrayLike, Bool, Float, Int, freeze_arrays
 from dynid.dynamics.model import Column, TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import ParameterError
+from dynid.prose import html_table, text_table
 
-__all__ = ["TOLERANCE", "BaseParameters", "base_parameters"]
+__all__ = ["TOLERANCE", "BaseParameters", "base_parameters", "independent_columns"]
 
 TOLERANCE = 1e-9
 """A column whose part outside the span of those chosen is below this fraction of itself depends on them."""
 _SNAP = 1e-10
-"""A regrouping coefficient this close to a whole number (0 above all) is that number."""
+"""An entry of the regrouping matrix this close to a whole number (0 above all) is that number."""
+
+
+_HEADERS = ("link or joint", "base parameter", "unit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,20 @@ class BaseParameters:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        return f"BaseParameters({self.n_base} base parameters of {len(self.columns)} parameters)"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{text_table(_HEADERS, self._rows)}"
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEADERS, self._rows, caption=repr(self))
+
+    @property
+    def _rows(self) -> list[tuple[str, str, str]]:
+        leading = zip(self.leading_columns, self.labels(), strict=True)
+        return [(column.owner, label, column.unit) for column, label in leading]
 
     @property
     def n_base(self) -> int:
@@ -81,7 +100,7 @@ class BaseParameters:
         return self.K @ values
 
     def lift(self, beta: ArrayLike) -> Float[Array, " n_params"]:
-        """The simplest θ with Kθ = β: leading parameters take β (SI), the others zero; hardly ever a possible robot."""
+        """The simplest θ with Kθ = β: leading parameters take β (SI), others zero; rarely physically consistent."""
         values = np.asarray(beta, dtype=float)
         if values.shape != (self.n_base,):
             raise ParameterError(f"β must have {self.n_base} entries, got shape {values.shape}")
@@ -120,20 +139,31 @@ def base_parameters(model: TorqueModel, *, tolerance: float = TOLERANCE, seed: i
     W = model.regressor(motion, extra=_generic_columns(model, motion, seed)).reshape(-1, model.n_params)
     lengths = np.linalg.norm(W, axis=0)
     seen = lengths > tolerance * np.max(lengths)
+    independent = independent_columns(W, [k for k in _greedy_order(model) if seen[k]], tolerance)
+    return BaseParameters(model.columns, model.symbols, independent, _regrouping(W, independent, seen), tolerance)
+
+
+def independent_columns(
+    W: Float[Array, "n_rows n_columns"], order: Iterable[int], tolerance: float
+) -> Int[Array, " n_picked"]:
+    """The columns of W, none of them zero, that do not depend on those picked before, tried in this order.
+
+    Args:
+        W: in any unit: every column is scaled to unit length.
+        order: the columns to try.
+        tolerance: part outside the span of those picked, relative to the column, below which it depends on them.
+    """
     basis = np.zeros((len(W), 0))
-    chosen: list[int] = []
-    for k in _greedy_order(model):
-        if not seen[k]:
-            continue
-        direction = W[:, k] / lengths[k]
+    picked: list[int] = []
+    for k in order:
+        direction = W[:, k] / np.linalg.norm(W[:, k])
         for _ in range(2):  # twice is enough: the second pass removes what rounding left of the first
             direction = direction - basis @ (basis.T @ direction)
         rest = float(np.linalg.norm(direction))
         if rest > tolerance:
             basis = np.column_stack([basis, direction / rest])
-            chosen.append(k)
-    independent = np.array(chosen, dtype=np.int64)
-    return BaseParameters(model.columns, model.symbols, independent, _regrouping(W, independent, seen), tolerance)
+            picked.append(k)
+    return np.array(picked, dtype=np.int64)
 
 
 def _generic_columns(model: TorqueModel, motion: Motion, seed: int) -> Float[Array, "n_samples n_dof n_terms"]:
@@ -173,7 +203,7 @@ def _regrouping(
     K = np.linalg.lstsq(W[:, independent] / scale, W, rcond=None)[0] / scale[:, None]
     whole = np.round(K)
     K = np.where(np.abs(K - whole) < _SNAP * np.maximum(1.0, np.abs(whole)), whole, K)
-    # Noise is relative to what the coefficient does to the torque, not to its own size.
+    # Noise is relative to what the entry does to the torque, not to its own size.
     effect = np.abs(K) * scale[:, None]
     K[effect < TOLERANCE * np.linalg.norm(W, axis=0)] = 0.0
     K[:, ~seen] = 0.0

@@ -23,7 +23,7 @@ def chosen_columns(
 ) -> list[Float[Array, "n_samples _"]]:
     """For every joint the columns ``chosen[j]`` of its rows of Y (SI), each column once, stored column after column.
 
-    The whole regressor is never formed. `extra` are `joint_columns` of this motion, for who has them from a longer one.
+    The whole regressor is never formed. `extra` are precomputed `joint_columns`, if `motion` is a slice.
     """
     widths, n_terms = [len(columns) for columns in chosen], len(model.terms)
     place = np.full((model.n_dof, model.n_params), -1)

@@ -1,4 +1,4 @@
-"""The Lagrangian model from base coefficients alone: M(q), c(q, dq), C(q, dq), g(q)."""
+"""The Lagrangian model from base parameters alone: M(q), c(q, dq), C(q, dq), g(q)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ __all__ = ["LagrangianModel"]
 
 @dataclass(frozen=True, eq=False)
 class LagrangianModel:
-    r"""Equations of motion :math:`M(q)\ddot q + C(q,\dot q)\dot q + g(q) + \tau_f = \tau` of coefficients β.
+    r"""Equations of motion :math:`M(q)\ddot q + C(q,\dot q)\dot q + g(q) + \tau_f = \tau` of base parameters β.
 
     M, C and g depend on the parameters only through β, so any θ with Kθ = β gives them exactly, even one that is not
-    physically possible; the simplest is used.
+    physically consistent; the simplest is used.
     """
 
     model: TorqueModel
     base: BaseParameters
     beta: Float[Array, " n_base"]
-    """Base coefficients in the units of their leading parameters."""
+    """Base parameters in the units of their leading parameters."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        return f"LagrangianModel({self.model.robot.name!r}: {self.base.n_base} base parameters)"
 
     @cached_property
     def _theta(self) -> Float[Array, " n_params"]:

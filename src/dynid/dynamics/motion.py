@@ -1,4 +1,4 @@
-"""A motion: positions, velocities and accelerations at common instants."""
+"""A motion: positions, velocities and accelerations at common times."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import Robot
 from dynid.errors import MotionError
+from dynid.prose import counted
 
 __all__ = ["Motion", "random_motion"]
 
@@ -46,9 +47,13 @@ class Motion:
                     "repair or mask the sample before it gets here"
                 )
 
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:.4g} s to {self.t[-1]:.4g} s" if self.n_samples else "no time"
+        return f"Motion({counted(self.n_samples, 'sample')}, {counted(self.n_dof, 'joint')}, {span})"
+
     @property
     def n_samples(self) -> int:
-        """Number of instants."""
+        """Number of samples."""
         return len(self.t)
 
     @property

@@ -13,15 +13,9 @@ from dynid.excitation.curves.bspline import SplineBasis, SplineCurve
 from dynid.excitation.curves.curve import Basis, Curve, CurveBounds, States
 from dynid.excitation.curves.fourier import FourierBasis, FourierSeries
 from dynid.excitation.design import DesignProgress, Excitation, ExcitationStatus, design_excitation
+from dynid.excitation.limits.certificate import LimitCertificate, LimitUse, certify
 from dynid.excitation.limits.collision import SelfCollisionLimit, self_collision
-from dynid.excitation.limits.motion_limits import (
-    EffortLimit,
-    LimitCertificate,
-    LimitUse,
-    MotionLimits,
-    PathLimit,
-    certify,
-)
+from dynid.excitation.limits.motion_limits import EffortLimit, MotionLimits, PathLimit
 from dynid.excitation.limits.workspace import KeepOut, Workspace, WorkspaceLimit
 from dynid.excitation.poses import PoseDesign, PoseKind, design_poses
 from dynid.excitation.ready_made import Sinusoids, point_to_point, random_fourier, sinusoids

@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 from dynid.arrays import Array, Float
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import Curve, States
-from dynid.excitation.limits.motion_limits import LimitCertificate, MotionLimits, PathLimit, certify
+from dynid.excitation.limits.certificate import LimitCertificate, certify
+from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit
 from dynid.excitation.trajectory import Cruise, MotionPiece, Move, Trajectory
 
 __all__ = ["Assembly", "assemble", "check_static", "limits_move", "safe_pose"]
@@ -36,15 +37,10 @@ class Assembly:
     certificate: LimitCertificate
 
 
-def _at_rest(poses: Float[Array, "n_samples n_dof"]) -> States:
-    still = np.zeros_like(poses)
-    return States(poses, still, still, still)
-
-
 def _worst(path_limits: Sequence[PathLimit], pose: Float[Array, " n_dof"]) -> tuple[float, str]:
     found = [(-np.inf, "")]
     for path in path_limits:
-        excess = path.excess(_at_rest(pose[None]))[0]
+        excess = path.excess(States.at_rest(pose[None]))[0]
         found.append((float(excess.max()), f"{path.name} of {path.labels[int(excess.argmax())]}"))
     return max(found)
 
@@ -82,7 +78,7 @@ def safe_pose(
         return middle
     span = limits.upper - limits.lower
     poses = np.vstack([middle, limits.lower + span * rng.random((n_poses, len(span)))])
-    excess = np.max([path.excess(_at_rest(poses)).max(axis=1) for path in path_limits], axis=0)
+    excess = np.max([path.excess(States.at_rest(poses)).max(axis=1) for path in path_limits], axis=0)
     best = poses[int(excess.argmin())]
     polished = minimize(  # type: ignore[call-overload]  # the stubs know no Nelder–Mead with these options
         lambda share: _worst(path_limits, limits.lower + span * np.clip(share, 0.0, 1.0))[0],

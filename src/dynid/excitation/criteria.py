@@ -13,6 +13,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import PerJoint
+from dynid.prose import counted
 
 __all__ = ["ConditionNumber", "DOptimality", "DesignCriterion", "ExcitationReport", "assess", "check_noise"]
 
@@ -119,7 +120,7 @@ class DOptimality:
             return self.n_samples * G
         if self.prior.shape != G.shape:
             raise ExcitationError(
-                f"prior information is about {len(self.prior)} coefficients, the model has {len(G)}; use one model"
+                f"prior information is about {len(self.prior)} base parameters, the model has {len(G)}; use one model"
             )
         return self.prior + self.n_samples * G
 
@@ -150,6 +151,10 @@ class ExcitationReport:
     """Log of the determinant of the information, noise-weighted; relative between motions of one robot."""
     n_base: int
     n_samples: int
+
+    def __repr__(self) -> str:
+        numbers = f"condition number {self.condition_number:.4g}, scaled {self.scaled_condition_number:.4g}"
+        return f"ExcitationReport({self.n_base} base parameters, {counted(self.n_samples, 'sample')}: {numbers})"
 
 
 def assess(

@@ -22,7 +22,8 @@ from dynid.excitation.criteria import ConditionNumber, DesignCriterion, Excitati
 from dynid.excitation.curves.curve import Basis, Curve, PerJoint
 from dynid.excitation.curves.fourier import FourierBasis
 from dynid.excitation.gauge import Gauge
-from dynid.excitation.limits.motion_limits import LimitCertificate, MotionLimits, PathLimit, with_effort
+from dynid.excitation.limits.certificate import LimitCertificate
+from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, with_effort
 from dynid.excitation.objective import Objective, Smoothing
 from dynid.excitation.trajectory import Cruise, Trajectory
 
@@ -31,7 +32,7 @@ __all__ = ["DesignProgress", "Excitation", "ExcitationStatus", "curve_motion", "
 _STAGES = ((8.0, 0.05, 0.18), (16.0, 0.025, 0.24), (32.0, 0.015, 0.29), (64.0, 0.01, 0.29))
 """Sharpness of the criterion, softness of dry friction (of the largest speed), share of the iterations."""
 _JUDGED = 1000
-"""Instants at which a finished candidate is judged, at least."""
+"""Samples at which a finished candidate is judged, at least."""
 _TIGHT = 200
 """Density of bounds with which the final motion is brought to its limits."""
 
@@ -71,6 +72,16 @@ class Excitation:
     n_evaluations: int
     history: tuple[tuple[float, float], ...]
     """Seconds since the start and the best condition number (a ratio) at that time."""
+
+    def __repr__(self) -> str:
+        verdict = "inside every limit" if self.certificate.holds else "limits violated"
+        return f"Excitation({self.trajectory!r}: condition number {self.condition_number:.4g}, {verdict})"
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, [repr(self), str(self.certificate), self.status.value]))
+
+    def _repr_html_(self) -> str:
+        return self.certificate._repr_html_()
 
     @property
     def condition_number(self) -> float:
@@ -260,7 +271,7 @@ def _n_judged(basis: Basis) -> int:
 
 
 def _n_samples(basis: Basis, model: TorqueModel) -> int:
-    """Instants that resolve the curve and give enough equations."""
+    """Times (s) that resolve the curve and give enough equations."""
     enough = 3 * model.n_params // model.n_dof
     return max(16 * basis.n_free, enough)
 

@@ -9,7 +9,7 @@ largest share of any limit that it would use:
         \frac{\max|\dot q|}{\dot q_{max}}, \frac{\max|\ddot q|}{\ddot q_{max}},
         \frac{\max|\dddot q|}{\dddot q_{max}}\Big)
 
-so that each joint touches its tightest limit and crosses none, at any instant. One more coordinate w makes the motion
+so that each joint touches its tightest limit and crosses none, at any time. One more coordinate w makes the motion
 smaller, by :math:`1/\sqrt{1 + w^2}`, for where limits of all joints together ask for it; a last one, u, places it
 inside what is left of the range, as sin u.
 """
@@ -76,25 +76,25 @@ class Gauge:
 
     def place(self, x: Float[Array, "n_coordinates n_dof"]) -> Placement:
         """The motion of a point."""
-        rows, stretch = self._bounds
+        rows, factor = self._bounds
         shape, w, u = x[:-2], x[-2], x[-1]
         joints = np.arange(x.shape[1])
         span = self.limits.upper - self.limits.lower
         caps = (self.limits.velocity, self.limits.acceleration, self.limits.jerk)
         position = rows[0] @ shape
         highest, lowest = position.argmax(axis=0), position.argmin(axis=0)
-        width = stretch * (position[highest, joints] - position[lowest, joints])
+        width = factor * (position[highest, joints] - position[lowest, joints])
         gauge = width / span
-        slope = stretch * (rows[0][highest] - rows[0][lowest]) / span[:, None]
+        slope = factor * (rows[0][highest] - rows[0][lowest]) / span[:, None]
         for row, cap in zip(rows[1:], caps, strict=True):
             if np.all(np.isinf(cap)):
                 continue
             values = row @ shape
             peak = np.abs(values).argmax(axis=0)
-            used = stretch * np.abs(values[peak, joints]) / cap
+            used = factor * np.abs(values[peak, joints]) / cap
             tighter = used > gauge
             sign = np.sign(values[peak, joints])
-            slope[tighter] = (stretch * sign[:, None] * row[peak] / cap[:, None])[tighter]
+            slope[tighter] = (factor * sign[:, None] * row[peak] / cap[:, None])[tighter]
             gauge = np.where(tighter, used, gauge)
         gauge = np.maximum(gauge * (1.0 + ROUNDING), _TINY) * np.sqrt(1.0 + w**2)
         middle = 0.5 * (position[highest, joints] + position[lowest, joints]) / gauge
@@ -109,10 +109,10 @@ class Gauge:
         centre_bar: Float[Array, " n_dof"],
     ) -> Float[Array, "n_coordinates n_dof"]:
         """The derivative by the coordinates of what has these derivatives by coefficients and centre (any unit)."""
-        rows, stretch = self._bounds
+        rows, factor = self._bounds
         high, low = rows[0][placement.highest].T, rows[0][placement.lowest].T
         along = np.sin(placement.u) * centre_bar
-        direct = coefficients_bar - 0.5 * (high + low) * centre_bar - 0.5 * stretch * (high - low) * along
+        direct = coefficients_bar - 0.5 * (high + low) * centre_bar - 0.5 * factor * (high - low) * along
         gauge_bar = -np.sum(direct * placement.coefficients, axis=0) / placement.gauge
         size = np.sqrt(1.0 + placement.w**2)
         shape_bar = direct / placement.gauge + placement.slope.T * (size * gauge_bar)

@@ -50,7 +50,7 @@ class Objective:
     anchor: Float[Array, " n_dof"]
     """A pose in rad or m that keeps all path limits: motions that break one shrink towards it."""
     n_samples: int
-    """Instants at which motions are judged."""
+    """Times in s at which motions are judged."""
 
     @cached_property
     def _t(self) -> Float[Array, " n_samples"]:
@@ -92,8 +92,7 @@ class Objective:
         temperature = 0.4 * softness
         if self.path_limits:
             # The sum of all exponentials must leave room at rest in the safe pose.
-            still = np.zeros((1, self.model.n_dof))
-            excess = self._excess(States(self.anchor[None], still, still, still))
+            excess = self._excess(States.at_rest(self.anchor[None]))
             room = -float(excess.max()) / np.log(10.0 * excess.size * self.n_samples)
             temperature = min(temperature, max(room, 1e-12))
         return Smoothing(sharpness, replace(self.model, joint_models=models), temperature)

@@ -1,4 +1,4 @@
-"""Static poses: for coefficients from a controller's M(q) and g(q), or from gravity torque alone."""
+"""Static poses: for base parameters from a controller's M(q) and g(q), or from gravity torque alone."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from typing import Literal
 
 import numpy as np
 
-from dynid.arrays import Array, Float, Int, freeze_arrays
+from dynid.arrays import Array, Bool, Float, freeze_arrays
 from dynid.chain.robot import Robot
-from dynid.dynamics.base_parameters import TOLERANCE, base_parameters
+from dynid.dynamics.base_parameters import TOLERANCE, base_parameters, independent_columns
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ExcitationError
 from dynid.excitation.assembly import safe_pose
 from dynid.excitation.criteria import ConditionNumber, DesignCriterion, DOptimality
 from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, with_effort
+from dynid.prose import counted, html_table, text_table
 
 __all__ = ["PoseDesign", "PoseKind", "design_poses"]
+
+POSE_TOLERANCE = 1e3 * TOLERANCE
+"""As `TOLERANCE`, wider: poses inside the limits show less than states over the whole circle."""
+SMALLEST = 1e-300
+"""Keeps a threshold above zero where no pose causes any torque."""
 
 PoseKind = Literal["reverse", "gravity"]
 """Whether M(q) and g(q) are read from a controller, or only the torque that holds the pose."""
@@ -26,18 +32,36 @@ PoseKind = Literal["reverse", "gravity"]
 
 @dataclass(frozen=True, eq=False)
 class PoseDesign:
-    """Poses that show the coefficients well, and how well."""
+    """Poses that show the base parameters well, and how well."""
 
     joint_names: tuple[str, ...]
     poses: Float[Array, "n_poses n_dof"]
     """rad or m, in an order that keeps moves short."""
     condition_number: float
-    """Of the stacked rows over the coefficients they can show, a ratio."""
+    """Of the stacked rows over the base parameters they can show, a ratio."""
     labels: tuple[str, ...]
-    """The coefficients that these rows can show."""
+    """The base parameters that these rows can show."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        shown = f"{len(self.labels)} base parameters, condition number {self.condition_number:.4g}"
+        return f"PoseDesign({counted(len(self.poses), 'pose')} of {counted(len(self.joint_names), 'joint')}: {shown})"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{text_table(self._headers, self._rows, range(1 + len(self.joint_names)))}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._headers, self._rows, range(1 + len(self.joint_names)), repr(self))
+
+    @property
+    def _headers(self) -> tuple[str, ...]:
+        return ("pose", *self.joint_names)
+
+    @property
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(str(k + 1), *(f"{value:.4f}" for value in pose)) for k, pose in enumerate(self.poses)]
 
 
 def design_poses(
@@ -57,7 +81,7 @@ def design_poses(
     Poses are added one by one where they add most information, then exchanged while that lowers the criterion.
 
     Args:
-        robot: whose base coefficients are wanted.
+        robot: whose base parameters are wanted.
         n_poses: how many to visit.
         kind: ``reverse`` stacks the lower triangle of M(q) and g(q); ``gravity`` takes the holding torque alone.
         limits: of the joints; those of the robot when None.
@@ -68,7 +92,7 @@ def design_poses(
         seed: of the random poses.
 
     Raises:
-        ExcitationError: too few poses for the coefficients, or no pose inside the limits.
+        ExcitationError: too few poses for the base parameters, or no pose inside the limits.
     """
     kept = MotionLimits.of(robot) if limits is None else limits
     paths, _ = with_effort(robot, kept, path_limits)
@@ -80,7 +104,7 @@ def design_poses(
         raise ExcitationError(f"{robot.source}: gravity causes no torque in any pose, so poses at rest show nothing")
     if n_poses * n_rows < n_base:
         have = n_poses * n_rows
-        raise ExcitationError(f"{n_poses} poses give {have} equations for {n_base} coefficients; ask for more")
+        raise ExcitationError(f"{n_poses} poses give {have} equations for {n_base} base parameters; ask for more")
     grams = np.einsum("crb,crd->cbd", rows, rows)
     chosen = _greedy(rows, grams, min(n_poses, len(candidates)))
     chosen = _exchanged(grams, chosen, ConditionNumber() if criterion is None else criterion, exchanges, rng)
@@ -99,22 +123,23 @@ def _candidates(
     # Extremes of the ranges show most: put a third of the coordinates there.
     extreme = rng.random(poses.shape)
     poses = np.where(extreme < 1 / 6, limits.lower, np.where(extreme > 5 / 6, limits.upper, poses))
-    still = np.zeros_like(poses)
-    good = np.full(len(poses), True)
-    for path in paths:
-        good &= path.excess(States(poses, still, still, still)).max(axis=1) <= 0.0
+    good = _allowed(poses, paths)
     # What is not allowed moves towards the safe pose until it is.
     for share in (0.8, 0.6, 0.4, 0.2, 0.0):
         if good.all():
             break
         nearer = safe + share * (poses - safe)
-        allowed = np.full(len(poses), True)
-        for path in paths:
-            allowed &= path.excess(States(nearer, still, still, still)).max(axis=1) <= 0.0
-        take = ~good & allowed
+        take = ~good & _allowed(nearer, paths)
         poses[take] = nearer[take]
         good |= take
     return poses[good]
+
+
+def _allowed(poses: Float[Array, "n_poses n_dof"], paths: Sequence[PathLimit]) -> Bool[Array, " n_poses"]:
+    good = np.full(len(poses), True)
+    for path in paths:
+        good &= path.excess(States.at_rest(poses)).max(axis=1) <= 0.0
+    return good
 
 
 def _rows(
@@ -124,23 +149,11 @@ def _rows(
     base = base_parameters(model)
     gravity = base.reduce(model.gravity_rows(poses))
     stack = gravity if kind == "gravity" else np.concatenate([base.reduce(model.inertia_rows(poses)), gravity], axis=1)
-    picked = _independent(stack.reshape(-1, base.n_base))
-    return stack[:, :, picked], tuple(base.labels()[k] for k in picked)
-
-
-def _independent(W: Float[Array, "n_rows n_columns"]) -> Int[Array, " n_picked"]:
+    W = stack.reshape(-1, base.n_base)
     lengths = np.linalg.norm(W, axis=0)
-    basis = np.zeros((len(W), 0))
-    picked: list[int] = []
-    for k in np.flatnonzero(lengths > TOLERANCE * max(float(lengths.max()), 1e-300)):
-        direction = W[:, k] / lengths[k]
-        for _ in range(2):
-            direction = direction - basis @ (basis.T @ direction)
-        rest = float(np.linalg.norm(direction))
-        if rest > 1e3 * TOLERANCE:
-            basis = np.column_stack([basis, direction / rest])
-            picked.append(int(k))
-    return np.array(picked, dtype=np.int64)
+    shown = np.flatnonzero(lengths > TOLERANCE * max(float(lengths.max()), SMALLEST))
+    picked = independent_columns(W, shown.tolist(), POSE_TOLERANCE)
+    return stack[:, :, picked], tuple(base.labels()[k] for k in picked)
 
 
 def _greedy(

@@ -14,7 +14,8 @@ from dynid.excitation.assembly import Assembly, assemble, limits_move, safe_pose
 from dynid.excitation.curves.curve import Basis, PerJoint, States
 from dynid.excitation.curves.fourier import FourierBasis
 from dynid.excitation.gauge import Gauge
-from dynid.excitation.limits.motion_limits import ROUNDING, MotionLimits, PathLimit, certify, with_effort
+from dynid.excitation.limits.certificate import certify
+from dynid.excitation.limits.motion_limits import ROUNDING, MotionLimits, PathLimit, with_effort
 from dynid.excitation.trajectory import Hold, MotionPiece, Move, Trajectory
 
 __all__ = ["Sinusoids", "point_to_point", "random_fourier", "sinusoids"]

@@ -13,6 +13,7 @@ from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.criteria import DOptimality, check_noise
 from dynid.excitation.curves.curve import PerJoint
+from dynid.prose import html_table, text_table
 
 __all__ = ["Information", "Sufficiency", "sufficiency"]
 
@@ -22,17 +23,20 @@ _FOREVER = 1e9
 """Time in s after which a wanted deviation counts as out of reach."""
 
 
+_STD_HEADERS = ("base parameter", "predicted σ")
+
+
 @dataclass(frozen=True, eq=False)
 class Information:
-    r"""What measured or planned motions tell about the base coefficients: :math:`\sum Y_b^T \Sigma^{-1} Y_b`.
+    r"""What measured or planned motions tell about the base parameters: :math:`\sum Y_b^T \Sigma^{-1} Y_b`.
 
     Its inverse is the covariance of the weighted least-squares estimate, for torque noise that is white.
     """
 
     labels: tuple[str, ...]
-    """The coefficients."""
+    """The base parameters."""
     matrix: Float[Array, "n_base n_base"]
-    """One over the product of the units of two coefficients."""
+    """One over the product of the units of two base parameters."""
     seconds: float = 0.0
     """Time of motion that went into it, in s."""
 
@@ -40,7 +44,21 @@ class Information:
         freeze_arrays(self)
         n_base = len(self.labels)
         if self.matrix.shape != (n_base, n_base) or not np.all(np.isfinite(self.matrix)):
-            raise ExcitationError(f"information about {n_base} coefficients is a finite {n_base} × {n_base} matrix")
+            raise ExcitationError(f"information about {n_base} base parameters is a finite {n_base} × {n_base} matrix")
+
+    def __repr__(self) -> str:
+        seen = int(np.sum(np.isfinite(self.std)))
+        return f"Information({seen} of {len(self.labels)} base parameters, from {self.seconds:.4g} s of motion)"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{text_table(_STD_HEADERS, self._rows, (1,))}"
+
+    def _repr_html_(self) -> str:
+        return html_table(_STD_HEADERS, self._rows, (1,), repr(self))
+
+    @property
+    def _rows(self) -> list[tuple[str, str]]:
+        return [(label, f"{std:.3g}") for label, std in zip(self.labels, self.std, strict=True)]
 
     @classmethod
     def of(
@@ -60,14 +78,9 @@ class Information:
         step = float(np.median(np.diff(motion.t))) if motion.n_samples > 1 else 0.0
         return cls(chosen.labels(), rows.T @ rows, motion.n_samples * step)
 
-    @classmethod
-    def of_factor(cls, labels: tuple[str, ...], R: Float[Array, "n_rows n_base"], seconds: float) -> Information:
-        """What logs tell whose whitened rows were compressed to a triangular factor; seconds of motion in them."""
-        return cls(labels, R.T @ R, seconds)
-
     def __add__(self, other: Information) -> Information:
         if self.labels != other.labels:
-            raise ExcitationError("information about different coefficients cannot be added; use one model for both")
+            raise ExcitationError("information about different base parameters cannot be added; use one model for both")
         return Information(self.labels, self.matrix + other.matrix, self.seconds + other.seconds)
 
     def repeated(self, times: float) -> Information:
@@ -76,7 +89,7 @@ class Information:
 
     @property
     def std(self) -> Float[Array, " n_base"]:
-        """Predicted standard deviation of every coefficient, in its unit; infinite where it does not show."""
+        """Predicted standard deviation of every base parameter, in its unit; infinite where it does not show."""
         length = np.sqrt(np.diag(self.matrix))
         unseen = ~(length > 0.0)
         safe = np.where(unseen, 1.0, length)
@@ -103,13 +116,22 @@ class Sufficiency:
 
     labels: tuple[str, ...]
     now: Float[Array, " n_base"]
-    """Standard deviations with what is known, in the coefficients' units; infinite where one does not show."""
+    """Standard deviations with what is known, in the units of the base parameters; infinite where one does not show."""
     after: Float[Array, " n_base"]
     """Standard deviations after the run."""
     wanted: Float[Array, " n_base"]
     """What they should be."""
     seconds: float
     """Time in s of this run's kind of motion until all are reached; 0 where they are, infinite where it never will."""
+
+    def __repr__(self) -> str:
+        needed = "enough is known" if self.enough else f"{self.seconds:.4g} s more, limited by {self.limiting}"
+        return f"Sufficiency({len(self.labels)} base parameters: {needed})"
+
+    def __str__(self) -> str:
+        columns = (self.labels, self.now, self.after, self.wanted)
+        rows = [(label, *(f"{std:.3g}" for std in stds)) for label, *stds in zip(*columns, strict=True)]
+        return f"{self!r}\n{text_table(('base parameter', 'σ now', 'after the run', 'wanted'), rows, (1, 2, 3))}"
 
     @property
     def enough(self) -> bool:
@@ -118,7 +140,7 @@ class Sufficiency:
 
     @property
     def limiting(self) -> str:
-        """The coefficient that is farthest from what is wanted after the run."""
+        """The base parameter that is farthest from what is wanted after the run."""
         return self.labels[int(np.argmax(self.after / self.wanted))]
 
 
@@ -128,7 +150,7 @@ def sufficiency(known: Information | None, run: Information, wanted_std: PerJoin
     Args:
         known: what earlier logs told, None when there are none.
         run: what one run of the next trajectory tells; its `seconds` is the unit of the answer.
-        wanted_std: of every coefficient, in its unit; one number serves all, infinite where it does not matter.
+        wanted_std: of every base parameter, in its unit; one number serves all, infinite where it does not matter.
     """
     before = Information(run.labels, np.zeros_like(run.matrix)) if known is None else known
     wanted = np.broadcast_to(np.asarray(wanted_std, dtype=float), (len(run.labels),)).copy()

@@ -11,6 +11,7 @@ from dynid.arrays import Array, Float
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import Curve, States
+from dynid.prose import counted
 
 __all__ = ["Cruise", "Hold", "MotionPiece", "Move", "Trajectory"]
 
@@ -43,8 +44,7 @@ class Hold:
 
     def at(self, t: Float[Array, " n_samples"]) -> States:
         """The pose, at rest; `t` in s."""
-        still = np.zeros((len(t), len(self.pose)))
-        return States(still + self.pose, still, still, still)
+        return States.at_rest(np.tile(self.pose, (len(t), 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +148,10 @@ class Trajectory:
 
     joint_names: tuple[str, ...]
     pieces: tuple[MotionPiece, ...]
+
+    def __repr__(self) -> str:
+        pieces = counted(len(self.pieces), "piece")
+        return f"Trajectory({counted(self.n_dof, 'joint')}, {self.duration:.4g} s in {pieces}, from rest to rest)"
 
     def __post_init__(self) -> None:
         if not self.pieces:

@@ -65,7 +65,7 @@ __all__ = [
     "write_csv",
 ]
 
-# Whoever reads a log need not wait for what fetches one.
+# Reading a log does not import what fetches one.
 __getattr__ = lazy_names(
     __name__,
     {

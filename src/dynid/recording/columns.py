@@ -131,7 +131,7 @@ def _written_factor(source: str, signal: str, name: str, columns: ColumnMap) -> 
     try:
         return unit_factor(signal, unit)
     except ValueError as error:
-        raise RecordingError(f"{source}: column {name!r}: {error}; say the unit in a column map (--columns)") from error
+        raise RecordingError(f"{source}: column {name!r}: {error}; say the unit in a column map") from error
 
 
 class _Search:
@@ -286,7 +286,7 @@ class _Search:
         """The one column found; several are an error."""
         if len(found) > 1:
             raise RecordingError(
-                f"{self.table.source}: {', '.join(found)} could each be {what}; say which in a column map (--columns)"
+                f"{self.table.source}: {', '.join(found)} could each be {what}; say which in a column map"
             )
         return found[0]
 
@@ -318,7 +318,7 @@ class _Search:
         unfit = "".join(f"; {name} {reason}" for name, reason in list(self.table.unfit.items())[:MAX_UNFIT])
         raise RecordingError(
             f"{self.table.source}: no column {', '.join(self.missing)}; {self.robot()}; the file has {listing}"
-            f"{hint}{unfit}; rename them or give a column map (--columns map.toml){self.example()}"
+            f"{hint}{unfit}; rename them or give a column map{self.example()}"
         )
 
 

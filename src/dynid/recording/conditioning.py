@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -14,6 +14,7 @@ from scipy.interpolate import CubicHermiteSpline, CubicSpline, make_smoothing_sp
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.motion import Motion
 from dynid.errors import RecordingError
+from dynid.prose import counted
 from dynid.recording.filters import LowPass, motion_bandwidth_hz
 from dynid.recording.recording import Recording
 
@@ -64,8 +65,12 @@ class Conditioning:
     base_frequency_hz: float | None = None
     """Fundamental of a periodic motion, Hz, for the Fourier differentiation."""
 
+    def __repr__(self) -> str:
+        said = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"Conditioning({', '.join(said)})"
+
     def plan(self, recording: Recording) -> Plan:
-        """The concrete settings for a log (or for its first stretch, when it is streamed).
+        """The concrete settings for a log (or for its first part, if it is streamed).
 
         Raises:
             RecordingError: the log is too short, or a setting does not fit it.
@@ -82,15 +87,15 @@ class Conditioning:
             )
         rate = recording.rate_hz if self.rate_hz is None else self.rate_hz
         choices = [f"{rate:.6g} Hz " + ("asked for" if self.rate_hz else "from the median of the time stamps")]
-        longest = _stretches(recording.t, max(20.0 / rate, 0.5))
+        longest = _gapless(recording.t, max(20.0 / rate, 0.5))
         start, stop = max(longest, key=lambda piece: piece[1] - piece[0])
         lasts = float(recording.t[stop - 1] - recording.t[start])
         if not rate < MAX_RATE_HZ or lasts * rate > MAX_FINER * (stop - start):
             mean = (stop - start) / lasts if lasts > 0.0 else np.inf
             raise RecordingError(
                 f"{recording.source}: samples at {rate:.4g} Hz for {lasts:.4g} s, where {stop - start} were logged; "
-                "are time stamps in another unit or in bursts? dynid doctor shows them; "
-                f"rate_hz = {mean:.4g} in a column map puts even ones in their place"
+                "time stamps may be in another unit, or in bursts; "
+                f"rate_hz = {mean:.4g} in a column map replaces them by even ones"
             )
         if not abs(self.delay) <= MAX_DELAY_SHARE * lasts:
             raise RecordingError(
@@ -145,6 +150,14 @@ class Plan:
     choices: tuple[str, ...]
     """What was chosen from the data, and why, for the report."""
 
+    def __repr__(self) -> str:
+        low_pass = f"low-pass {self.low_pass.cutoff_hz:.3g} Hz" if self.low_pass.active else "no low-pass"
+        late = f", torque delayed by {1e3 * self.delay:.3g} ms" if self.delay else ""
+        return f"Plan({self.low_pass.rate_hz:.6g} Hz, {low_pass}, one row in {self.every}{late})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.choices])
+
     @cached_property
     def motion_pass(self) -> LowPass:
         """The low-pass of the motion: wider and flatter than that of torque and regressor, which comes after it.
@@ -157,7 +170,7 @@ class Plan:
 
     @property
     def margin(self) -> float:
-        """Time in s of a stretch that is used up at each end."""
+        """Time in s that a segment loses at each end."""
         return (self.low_pass.half_length + self.motion_pass.half_length) / self.low_pass.rate_hz + self.crop
 
     def with_delay(self, delay: float, why: str) -> Plan:
@@ -172,16 +185,16 @@ class Plan:
         """Samples of a recording: uniform, filtered, differentiated; torque only resampled (its filter comes with Y's).
 
         Raises:
-            RecordingError: no stretch is long enough, or the log has no torque.
+            RecordingError: no segment is long enough, or the log has no torque.
         """
         tau = recording.tau
         if tau is None:
             raise RecordingError(
-                f"{recording.source}: no torque columns; log tau1…tau{recording.n_dof} or currents with --gains, or "
-                'say in a column map (--columns) what the log calls them, as in columns.tau = "moment_{n}"'
+                f"{recording.source}: no torque columns; log tau1…tau{recording.n_dof}, give `gains` with currents, or "
+                'say in a column map what the log calls them, as in columns.tau = "moment_{n}"'
             )
         segments = []
-        for start, stop in _stretches(recording.t, self.gap):
+        for start, stop in _gapless(recording.t, self.gap):
             piece = slice(start, stop)
             t = recording.t[piece]
             if t[-1] - t[0] <= 2.0 * self.margin + (self.every + 8) / self.low_pass.rate_hz:
@@ -190,8 +203,8 @@ class Plan:
             segments.append(self._segment(t, recording.q[piece], dq, tau[piece]))
         if not segments:
             raise RecordingError(
-                f"{recording.source}: no stretch without a gap is longer than the {2 * self.margin:.3g} s that the "
-                f"low-pass at {self.low_pass.cutoff_hz:.3g} Hz uses up; log longer, or raise --lowpass"
+                f"{recording.source}: no segment without a gap is longer than the {2 * self.margin:.3g} s that the "
+                f"low-pass at {self.low_pass.cutoff_hz:.3g} Hz uses up; log longer, or raise cutoff_hz"
             )
         return Samples(recording.joint_names, tuple(segments), self, recording.source)
 
@@ -227,7 +240,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A stretch without gaps on a uniform grid."""
+    """A part of a log without gaps, on a uniform grid."""
 
     motion: Motion
     tau: Float[Array, "n_samples n_dof"]
@@ -236,15 +249,22 @@ class Segment:
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def __repr__(self) -> str:
+        return f"Segment({self.motion!r})"
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Conditioned stretches of one log; nothing is deleted, rows are masked."""
+    """Conditioned segments of one log; nothing is deleted, rows are masked."""
 
     joint_names: tuple[str, ...]
     segments: tuple[Segment, ...]
     plan: Plan
     source: str = "memory"
+
+    def __repr__(self) -> str:
+        size = f"{counted(self.n_samples, 'sample')} in {counted(len(self.segments), 'segment')}"
+        return f"Samples({self.source!r}: {size}, {counted(len(self.joint_names), 'joint')}; {self.plan!r})"
 
     @property
     def n_samples(self) -> int:
@@ -262,7 +282,7 @@ class Samples:
                 yield Segment(segment.motion.part(first, last), segment.tau[first:last])
 
 
-def _stretches(t: Float[Array, " n_samples"], gap: float) -> list[tuple[int, int]]:
+def _gapless(t: Float[Array, " n_samples"], gap: float) -> list[tuple[int, int]]:
     breaks = np.flatnonzero(np.diff(t) > gap) + 1
     edges = [0, *breaks.tolist(), len(t)]
     return list(pairwise(edges))

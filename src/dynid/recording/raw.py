@@ -10,6 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, Bool, Float, Int, readonly
 from dynid.errors import RecordingError
+from dynid.prose import counted
 from dynid.recording.recording import Recording, measurable
 
 __all__ = ["RAW_SIGNALS", "STEMS_IN_LOG", "RawLog", "increasing"]
@@ -43,11 +44,16 @@ class RawLog:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What the file calls the columns of each signal, in the robot's order."""
     whole: bool = True
-    """Whether the file ends here; False where only its first stretch was read."""
+    """Whether the file ends here; False if only its first part was read."""
 
     def __post_init__(self) -> None:
         for name in ("t", *self.signals):
             object.__setattr__(self, name, readonly(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        part = "" if self.whole else " of a longer file"
+        signals = f"{', '.join(self.signals)} of {counted(len(self.joint_names), 'joint')}"
+        return f"RawLog({self.source!r}: {counted(self.n_samples, 'sample')}{part}, unchecked; {signals})"
 
     @classmethod
     def of(cls, recording: Recording) -> RawLog:

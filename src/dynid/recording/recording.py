@@ -10,6 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Bool, Float, readonly
 from dynid.errors import RecordingError, WrongType
+from dynid.prose import counted, html_table, text_table
 
 __all__ = ["JOINT_SIGNALS", "WRENCH_AXES", "WRENCH_SIGNALS", "Intervals", "Recording", "measurable"]
 
@@ -34,6 +35,9 @@ class Intervals(NamedTuple):
     shortest: float
     median: float
     longest: float
+
+
+_RANGE_HEADERS = ("signal (SI)", "smallest", "largest", "RMS")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +78,27 @@ class Recording:
         self._check_shapes()
         self._check_finite()
         self._check_increasing()
+
+    def __repr__(self) -> str:
+        rate = f" at {self.rate_hz:.4g} Hz" if self.n_samples > 1 else ""
+        size = f"{counted(self.n_samples, 'sample')}, {self.duration:.4g} s{rate}"
+        return f"Recording({self.source!r}: {size}; {', '.join(self.signals)} of {counted(self.n_dof, 'joint')})"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{text_table(_RANGE_HEADERS, self._ranges, (1, 2, 3))}"
+
+    def _repr_html_(self) -> str:
+        return html_table(_RANGE_HEADERS, self._ranges, (1, 2, 3), repr(self))
+
+    @property
+    def _ranges(self) -> list[tuple[str, str, str, str]]:
+        rows = []
+        for name in self.signals:
+            owners = self.joint_names if name in JOINT_SIGNALS else WRENCH_AXES
+            for owner, values in zip(owners, getattr(self, name).T, strict=True):
+                rms = np.sqrt(np.mean(values**2))
+                rows.append((f"{name} {owner}", f"{values.min():.4g}", f"{values.max():.4g}", f"{rms:.4g}"))
+        return rows
 
     @property
     def n_samples(self) -> int:

@@ -5,7 +5,7 @@ from dynid.simulation.motions import smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
 from dynid.simulation.synthetic import Synthetic, plausible_parameters, synthesise
 
-MODULES = ("motions", "sensors", "closed_loop", "synthetic")
+MODULES = ("motions", "sensors", "loop_kernels", "closed_loop", "synthetic")
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [

@@ -71,7 +71,7 @@ class Clock(NamedTuple):
     """When samples are taken, and what the log says."""
 
     taken: Float[Array, " n_kept"]
-    """Instants of the samples in s."""
+    """Times of the samples in s."""
     stamps: Float[Array, " n_kept"]
     """Their time stamps in s."""
 
@@ -95,9 +95,9 @@ class SensorModel:
     delay: float = 0.0
     """Time in s by which the torque lags behind the position; negative where it leads."""
     jitter: float = 0.0
-    """Standard deviation in s of the sampling instants about a uniform grid; the stamps tell the true instants."""
+    """Standard deviation in s of the sampling times about a uniform grid; the stamps tell the true times."""
     stamp_noise: float = 0.0
-    """Standard deviation in s of stamps about the true instants."""
+    """Standard deviation in s of stamps about the true times."""
     dropout: float = 0.0
     """Samples lost at random, as a fraction of all."""
     velocity: VelocitySource = "measured"
@@ -117,7 +117,7 @@ class SensorModel:
             raise RecordingError(f"drive gains {self.drive_gains}: each must be finite and not zero")
 
     def clock(self, t: Float[Array, " n_samples"], rng: np.random.Generator) -> Clock:
-        """Instants and stamps (s) of the samples that a logger asked for the times `t` keeps.
+        """Times and stamps (s) of the samples that a logger asked for the times `t` keeps.
 
         Raises:
             RecordingError: for jitter so large that samples would change places.

@@ -22,7 +22,7 @@ __all__ = ["Synthetic", "plausible_parameters", "synthesise", "with_values"]
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """A log and the truth behind it, at the instants of the log."""
+    """A log and the truth behind it, at the samples of the log."""
 
     recording: Recording
     """What the log says."""
@@ -31,16 +31,20 @@ class Synthetic:
     theta: Float[Array, " n_params"]
     """True parameters, order ``model.columns``, SI."""
     motion: Motion
-    """What the arm did, exactly, at the instants when samples were taken."""
+    """What the arm did, exactly, when samples were taken."""
     tau: Float[Array, "n_samples n_dof"]
-    """Exact torque of the drives at those instants, N·m or N; not delayed."""
+    """Exact torque of the drives at those times, N·m or N; not delayed."""
     commanded: Motion
-    """What was asked for, at those instants: open loop, the same as `motion`."""
+    """What was asked for, at those times: open loop, the same as `motion`."""
     nominal: Float[Array, "n_links 10"] | None
     """Inertial parameters (SI) that the controller believed in; None in open loop."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __repr__(self) -> str:
+        loop = "open loop" if self.nominal is None else "closed loop"
+        return f"Synthetic({self.model.robot.name!r}, {loop}: {self.recording!r})"
 
     @property
     def tracking_error(self) -> Float[Array, " n_dof"]:
@@ -148,7 +152,7 @@ def synthesise(
     nominal = None
     if controller is None:
         motion, tau = asked, model.torque(asked, truth)
-        # Evaluated at the earlier instants, not interpolated: dry friction jumps between samples.
+        # Evaluated at the earlier times, not interpolated: dry friction jumps between samples.
         late = tau if sensors.delay == 0.0 else model.torque(path.at(clock.taken - sensors.delay), truth)
     else:
         run = tracked(model, truth, commanded, controller, rng, stepping=stepping, progress=progress)

@@ -1,4 +1,4 @@
-"""A robot file body by body, before fixed links are lumped: what `files` assembles and `lint` examines."""
+"""A robot file body by body, before fixed links are lumped: what `assembly` lumps and `lint` examines."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Mimic:
 
 @dataclass(frozen=True, eq=False)
 class BodyJoint:
-    """The joint that connects a body to its parent, limits as written (even impossible ones)."""
+    """The joint that connects a body to its parent, limits as written (even reversed ones)."""
 
     name: str
     kind: Literal["revolute", "prismatic", "fixed"]

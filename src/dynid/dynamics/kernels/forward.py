@@ -76,13 +76,13 @@ def cholesky_solve(factor, b):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _accelerate(chain, q, dq, tau, links, rotor, start, stop, ddq, possible):
+def _accelerate(chain, q, dq, tau, links, rotor, start, stop, ddq, definite):
     n_dof = q.shape[1]
     M, bias = np.empty((n_dof, n_dof)), np.empty(n_dof)
     for k in range(start, stop):
         mass_and_bias(chain, q[k], dq[k], links, rotor, M, bias)
-        possible[k] = cholesky(M)
-        if possible[k]:
+        definite[k] = cholesky(M)
+        if definite[k]:
             for j in range(n_dof):
                 ddq[k, j] = tau[k, j] - bias[j]
             cholesky_solve(M, ddq[k])
@@ -113,11 +113,11 @@ def accelerations(
     inertias = np.array(robot.nominal if links is None else links, dtype=float)
     rotor = np.zeros(robot.n_dof) if rotor_inertia is None else np.array(rotor_inertia, dtype=float)
     chain = chain_arrays(robot)
-    ddq, possible = np.zeros(q.shape), np.zeros(len(q), dtype=np.bool_)
-    in_chunks(lambda start, stop: _accelerate(chain, q, dq, tau, inertias, rotor, start, stop, ddq, possible), len(q))
-    if not np.all(possible):
+    ddq, definite = np.zeros(q.shape), np.zeros(len(q), dtype=np.bool_)
+    in_chunks(lambda start, stop: _accelerate(chain, q, dq, tau, inertias, rotor, start, stop, ddq, definite), len(q))
+    if not np.all(definite):
         raise ParameterError(
-            f"{robot.name}: the mass matrix is not positive definite at sample {int(np.argmin(possible))}; "
-            "these parameters belong to no physical arm, see consistency()"
+            f"{robot.name}: the mass matrix is not positive definite at sample {int(np.argmin(definite))}; "
+            "these parameters are not physically consistent, see consistency()"
         )
     return ddq

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 from dynid.arrays import Array, Float
 
 __all__ = ["Basis", "Curve", "CurveBounds", "PerJoint", "States"]
@@ -14,7 +16,7 @@ PerJoint = float | Sequence[float] | Float[Array, "..."]
 
 
 class States(NamedTuple):
-    """Joint states at several instants."""
+    """Joint states at several times."""
 
     q: Float[Array, "n_samples n_dof"]
     """Positions in rad or m."""
@@ -25,16 +27,22 @@ class States(NamedTuple):
     dddq: Float[Array, "n_samples n_dof"]
     """Jerks, per s³."""
 
+    @classmethod
+    def at_rest(cls, poses: Float[Array, "n_samples n_dof"]) -> States:
+        """Poses (rad or m) without motion."""
+        still = np.zeros_like(poses)
+        return cls(poses, still, still, still)
+
 
 class CurveBounds(NamedTuple):
-    """Rows that bound a curve everywhere: it stays within `stretch` times the range of ``rows @ coefficients``.
+    """Rows that bound a curve everywhere: it stays within `factor` times the range of ``rows @ coefficients``.
 
-    The range is stretched about its middle.
+    The range is widened about its middle.
     """
 
     rows: tuple[Float[Array, "n_rows n_free"], ...]
     """For the position (rad or m) and its three derivatives (per s, s², s³)."""
-    stretch: float
+    factor: float
     """A ratio, at least 1."""
 
 
@@ -91,7 +99,7 @@ class Basis(Protocol):
         ...
 
     def bounds(self, density: int) -> CurveBounds:
-        """What a curve and its derivatives can reach at *every* instant; `density` rows a coefficient, about."""
+        """What a curve and its derivatives can reach at *any* time; `density` rows a coefficient, about."""
         ...
 
     def curve(self, coefficients: Float[Array, "n_free n_dof"], centre: Float[Array, " n_dof"]) -> Curve:

@@ -121,16 +121,16 @@ class FourierBasis:
         )
 
     def bounds(self, density: int) -> CurveBounds:
-        r"""Samples of one period (SI), and the stretch by which they bound the series at every instant.
+        r"""Samples of one period (SI), and the factor by which they bound the series at all times.
 
         A trigonometric polynomial of degree H that peaks at :math:`t_0` satisfies
         :math:`|p(t)| \ge \|p\| \cos(H\omega(t - t_0))` nearby (M. Riesz), so with N equidistant samples
         :math:`\|p\| \le \max_k |p(t_k)| / \cos(\pi H / N)`.
         """
         n_rows = max(density, 4) * self.n_free
-        stretch = 1.0 / np.cos(np.pi * self.harmonics / n_rows)
+        factor = 1.0 / np.cos(np.pi * self.harmonics / n_rows)
         t = np.arange(n_rows) * self.length / n_rows
-        return CurveBounds(self.matrices(t), float(stretch))
+        return CurveBounds(self.matrices(t), float(factor))
 
     def curve(self, coefficients: Float[Array, "n_free n_dof"], centre: Float[Array, " n_dof"]) -> FourierSeries:
         """The series of these velocity amplitudes (rad/s or m/s; a, then b) about a centre (rad or m)."""

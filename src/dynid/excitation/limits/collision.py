@@ -112,8 +112,7 @@ def self_collision(
         if one == two or model.parents[one] == two or model.parents[two] == one:
             geometry.removeCollisionPair(pair)
     everywhere = SelfCollisionLimit(robot, rest, model, geometry, clearance)
-    still = np.zeros((1, robot.n_dof))
-    touching = everywhere.excess(States(reference[None], still, still, still))[0] > 0.0
+    touching = everywhere.excess(States.at_rest(reference[None]))[0] > 0.0
     for pair in [p for p, bad in zip(list(geometry.collisionPairs), touching, strict=True) if bad]:
         geometry.removeCollisionPair(pair)
     return SelfCollisionLimit(robot, rest, model, geometry, clearance) if len(geometry.collisionPairs) else None

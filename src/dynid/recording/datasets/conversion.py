@@ -81,7 +81,7 @@ PANDA_PARTS = ("time", "positions", "velocity", "torques")
 
 
 def _panda(files: Mapping[str, bytes], rows: RowRange) -> dict[str, Recording]:
-    """Four texts of one number a line: time in s, and for each instant seven positions, velocities and torques."""
+    """Four texts of one number a line: time in s, and for each sample seven positions, velocities and torques."""
     found: dict[str, Float[Array, " n_numbers"]] = {}
     for name, content in files.items():
         part = next((part for part in PANDA_PARTS if _stem(name).endswith(part)), None)
@@ -94,7 +94,7 @@ def _panda(files: Mapping[str, bytes], rows: RowRange) -> dict[str, Recording]:
     t = found["time"]
     for part in PANDA_PARTS[1:]:
         if len(found[part]) != 7 * len(t):
-            raise DataSetError(f"panda: {len(found[part])} {part} for {len(t)} instants; expected seven for each")
+            raise DataSetError(f"panda: {len(found[part])} {part} for {len(t)} samples; expected seven for each")
     q, dq, tau = (found[part].reshape(-1, 7) for part in PANDA_PARTS[1:])
     kept = _kept("panda", len(t), rows)
     return {
@@ -156,7 +156,7 @@ def _wam_series(files: Mapping[str, bytes], rows: RowRange) -> dict[str, Recordi
         q(t) = q_0 + \sum_l \frac{a_l}{\omega l} \sin \omega l t - \frac{b_l}{\omega l} \cos \omega l t
     """
     if rows is not None:
-        raise DataSetError("wam-series: a series has no rows to choose from; leave --rows out")
+        raise DataSetError("wam-series: a series has no rows to choose from; leave out `rows`")
     found = {}
     for name, content in files.items():
         try:
@@ -185,7 +185,7 @@ def _kept(name: str, n_rows: int, rows: RowRange) -> slice:
         return slice(None)
     first, last = rows
     if not 1 <= first < last <= n_rows:
-        raise DataSetError(f"{name}: has {n_rows} rows; --rows {first} {last} is no part of it")
+        raise DataSetError(f"{name}: has {n_rows} rows; rows {first} to {last} are not among them")
     return slice(first - 1, last)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from dynid.errors import DataSetError, RecordingError
+from dynid.prose import counted
 from dynid.recording.datasets.conversion import convert, numbers_digest
 from dynid.recording.datasets.published import DataFile, DataSet, SourceFile, data_set
 from dynid.recording.formats.text import write_csv
@@ -51,6 +52,11 @@ class Fetched:
     """Files that exist in mirrors only, and therefore not here."""
     next: tuple[str, ...] = ()
     """Commands to type."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Fetched({self.data_set.name!r}: {counted(len(self.files), 'file')} in {self.folder}, from {self.origin})"
+        )
 
 
 def mirrored(name: str, mirror: Path | None) -> Path | None:
@@ -114,7 +120,7 @@ def _refuse_unverified(wanted: DataSet) -> None:
     if doubtful:
         raise DataSetError(
             f"{wanted.name}: no hash is known of {', '.join(doubtful)} at {wanted.source}, so nothing vouches for what "
-            "arrives; take it as it is with --unverified, or point DYNID_DATA at a mirror"
+            "arrives; take it as it is with unverified=True, or point DYNID_DATA at a mirror"
         )
 
 
@@ -354,8 +360,8 @@ def _publish(stage: Path, folder: Path, *, force: bool) -> None:
     other = [path.name for path in ready if _differs(path, folder / path.name)]
     if other and not force:
         raise DataSetError(
-            f"{folder}: {', '.join(other)} are there with another content; choose another --out, "
-            "or replace with --force"
+            f"{folder}: {', '.join(other)} are there with another content; choose another folder, or "
+            "replace them with force=True"
         )
     folder.mkdir(parents=True, exist_ok=True)
     mask = os.umask(0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dynid.errors import UnknownName
+from dynid.prose import counted
 from dynid.recording.datasets.conversion import RowRange
 
 __all__ = ["DATA_SETS", "DataFile", "DataSet", "SourceFile", "data_set"]
@@ -84,6 +85,9 @@ class DataSet:
     next: tuple[tuple[str, tuple[str, ...]], ...] = field(default=())
     """Commands to type, with `{dir}` for the folder, each with the files it needs."""
 
+    def __repr__(self) -> str:
+        return f"DataSet({self.name!r}: {self.title}; {counted(len(self.files), 'file')})"
+
 
 _UR_MIRROR = {
     "30s12h": ("4da8c5612911b501301c31252b71cb2d54f1f49a2524905b5914a7d551a9613f", 209760),
@@ -94,7 +98,7 @@ _UR_MIRROR = {
 _UR_GAINS = "11.976,11.976,9.8387,10.763,10.763,10.763"
 _UR_NOTES = (
     "Logs hold motor currents; gains in N·m/A turn them into torques. Those in the commands below follow from the "
-    "controller's own target torque over target current; `dynid payload --known-mass` finds them from the loaded run.",
+    "controller's own target torque over target current; a known mass finds them from the loaded run.",
     "Stamps alternate between 10 and 12 ms.",
 )
 
@@ -178,7 +182,7 @@ DATA_SETS: dict[str, DataSet] = {
                 ),
                 DataFile(
                     name="controller_model_1010.csv.gz",
-                    what="M(q) and g(q) at 1010 poses, rebuilt from the published coefficients; mirrors only",
+                    what="M(q) and g(q) at 1010 poses, rebuilt from the published base parameters; mirrors only",
                     sha256="a53ccc5f1774876cc7384f048c9df271d6cec95cc866ba1b15d6cb7441d8df05",
                     n_bytes=233393,
                 ),
