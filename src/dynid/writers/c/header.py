@@ -13,6 +13,7 @@ import numpy as np
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.disk import write_whole
 from dynid.dynamics.model import TorqueModel
+from dynid.errors import ExportError
 from dynid.regression.model_file import IdentifiedModel
 from dynid.writers.c.blocks import forward_block, limits_block, memory_block, self_test_block
 from dynid.writers.c.check import CompiledCheck, check_header
@@ -100,10 +101,12 @@ class HeaderSource:
     def _load_links(self) -> Float[Array, "n_links 10"] | None:
         """Inertial parameters (SI) whose torque loads the gears; None where they are θ itself, or not needed."""
         robot = self.model.robot
-        known = [joint_model.load_links(robot) for joint_model in self.model.joint_models if joint_model.needs_load]
-        if not known:
+        found = [joint_model.load_links(robot) for joint_model in self.model.joint_models if joint_model.needs_load]
+        if not found:
             return None
-        links = np.zeros((robot.n_dof, 10)) if known[0] is None else known[0]
+        links, *others = (np.zeros((robot.n_dof, 10)) if known is None else known for known in found)
+        if not all(np.array_equal(links, other) for other in others):
+            raise ExportError("friction models with loads of different links cannot be written as one C header")
         return None if np.array_equal(links.ravel(), self.theta[: self.model.n_inertial]) else links
 
     def _values(self) -> dict[int, Scalar]:
