@@ -10,7 +10,7 @@ from typing import TypedDict, overload
 import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Transform
-from dynid.chain.robot import rotation_rpy, transform
+from dynid.chain.placement import rotation_rpy, transform
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ParameterError, RecordingError

@@ -13,13 +13,12 @@ from dynid.chain.robot import Robot
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ConfigError, ParameterError
 from dynid.prose import Document, Grid, Line, as_html, as_text
-from dynid.regression.feasible.constraints import Bounds, read_bounds
+from dynid.regression.constraints.constraints import Constraints, ParameterBounds
+from dynid.regression.constraints.files import read_bounds, read_constraints
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.retrieval.config import read_retrieval
-from dynid.regression.retrieval.constraints import RetrievalConstraints
 from dynid.regression.retrieval.objective import ObjectiveKind, RetrievalObjective
 from dynid.regression.retrieval.retrieval import Retrieval, RetrievalResult
-from dynid.regression.retrieval.search import Annealing, Engine, MultiStart
+from dynid.regression.retrieval.search import MultiStart, SearchEngine, SimulatedAnnealing
 from dynid.regression.status import Status
 from dynid.workflow.contract import LinkJson, links_json
 from dynid.workflow.doors import ModelLike, as_model, as_seed, model_files
@@ -233,14 +232,14 @@ class ModelRetrieval:
 def retrieve(
     model: ModelLike,
     *,
-    bounds: str | PathLike[str] | Bounds | Mapping[str, tuple[float, float]] | None = None,
+    bounds: str | PathLike[str] | ParameterBounds | Mapping[str, tuple[float, float]] | None = None,
     total_mass: tuple[float, float] | None = None,
     engine: EngineName = "multistart",
     objective: ObjectiveKind = "coefficients",
     weighted: bool = False,
     runs: int = 4,
     steps: int = 10,
-    config: str | PathLike[str] | RetrievalConstraints | None = None,
+    config: str | PathLike[str] | Constraints | None = None,
     allow_code: bool = False,
     time_budget: float = math.inf,
     seed: int = 0,
@@ -273,7 +272,7 @@ def retrieve(
     given = as_model(model)
     search = _engine(engine, steps)
     retrieval = Retrieval(
-        demands=_constraints(given.robot, config, bounds, total_mass, allow_code=allow_code),
+        constraints=_constraints(given.robot, config, bounds, total_mass, allow_code=allow_code),
         engine=search,
         runs=runs,
         seed=as_seed(seed),
@@ -312,43 +311,39 @@ def retrieve(
     )
 
 
-def _engine(name: EngineName, steps: int) -> Engine:
+def _engine(name: EngineName, steps: int) -> SearchEngine:
     if name not in get_args(EngineName):
         raise ConfigError(f"engine: no {name!r}; known: {', '.join(get_args(EngineName))}")
-    return MultiStart() if name == "multistart" else Annealing(steps=steps)
+    return MultiStart() if name == "multistart" else SimulatedAnnealing(steps=steps)
 
 
 def _constraints(
     robot: Robot,
-    config: str | PathLike[str] | RetrievalConstraints | None,
-    bounds: str | PathLike[str] | Bounds | Mapping[str, tuple[float, float]] | None,
+    config: str | PathLike[str] | Constraints | None,
+    bounds: str | PathLike[str] | ParameterBounds | Mapping[str, tuple[float, float]] | None,
     total_mass: tuple[float, float] | None,
     *,
     allow_code: bool,
-) -> RetrievalConstraints:
+) -> Constraints:
     """All constraints (SI): the configuration, then what is added or replaced."""
-    if config is None or isinstance(config, RetrievalConstraints):
-        asked = config or RetrievalConstraints()
+    if config is None or isinstance(config, Constraints):
+        asked = config or Constraints()
     elif isinstance(config, str | PathLike):
-        asked = read_retrieval(Path(config), allow_code=allow_code, robot_file=_urdf_of(robot))
+        asked = read_constraints(Path(config), allow_code=allow_code, robot_file=_urdf_of(robot))
     else:
-        raise ConfigError(f"config: expected a TOML file or RetrievalConstraints, got {type(config).__name__}")
-    convex = asked.convex
+        raise ConfigError(f"config: expected a TOML file or Constraints, got {type(config).__name__}")
     if bounds is not None:
-        own = convex.bounds.entries if convex.bounds else ()
-        convex = replace(convex, bounds=Bounds((*_bounds(bounds).entries, *own)))
-    if total_mass is not None:
-        convex = replace(convex, total_mass=total_mass)
-    return replace(asked, convex=convex)
+        asked = replace(asked, bounds=ParameterBounds((*_bounds(bounds).entries, *asked.bounds.entries)))
+    return asked if total_mass is None else replace(asked, total_mass=total_mass)
 
 
-def _bounds(bounds: str | PathLike[str] | Bounds | Mapping[str, tuple[float, float]]) -> Bounds:
-    if isinstance(bounds, Bounds):
+def _bounds(bounds: str | PathLike[str] | ParameterBounds | Mapping[str, tuple[float, float]]) -> ParameterBounds:
+    if isinstance(bounds, ParameterBounds):
         return bounds
     if isinstance(bounds, str | PathLike):
         return read_bounds(Path(bounds))
     if isinstance(bounds, Mapping):
-        return Bounds.of(bounds)
+        return ParameterBounds.of(bounds)
     raise ConfigError(f"bounds: expected a CSV file or (lower, upper) by parameter, got {type(bounds).__name__}")
 
 

@@ -50,6 +50,11 @@ static inline void {p}_state_reset({p}_state *state)
     state->started = 0;
 }}
 
+static inline void {p}_state_move({p}_state *state, const double moved[{n}])
+{{
+    {body}
+}}
+
 static inline void {p}_state_update({p}_state *state, const double q[{n}])
 {{
     double at[{n}], moved[{n}];
@@ -60,7 +65,7 @@ static inline void {p}_state_update({p}_state *state, const double q[{n}])
         state->q[i] = at[i];
     }}
     state->started = 1;
-    {body}
+    {p}_state_move(state, moved);
 }}
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -224,7 +224,8 @@ def evaluate(
     Raises:
         ExportError: a function of C whose meaning is not known.
     """
-    own = {f"{prefix}_{name}": function for name, function in {**FUNCTIONS, "inverse": np.reciprocal}.items()}
+    own: dict[str, Callable[[Array], Array]] = {f"{prefix}_{name}": f for name, f in FUNCTIONS.items()}
+    own[f"{prefix}_inverse"] = np.reciprocal
     inputs = _atoms(prefix, model, theta, motion)
     values: Values = {}
     for name, shape in _shapes(model, tuple(codes)).items():

@@ -10,6 +10,7 @@ from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.dynamics.formula import FUNCTIONS, Formula
 from dynid.dynamics.model import TorqueModel
+from dynid.errors import ExportError
 from dynid.writers.c.code import ZERO, Code, Product, Scalar, constant
 from dynid.writers.joint_terms import JointTerm
 
@@ -37,11 +38,18 @@ def motor_values(code: Code, robot: Robot, name: str) -> list[Scalar]:
 
 
 def gear_links(model: TorqueModel) -> Float[Array, "n_links 10"]:
-    """Links (SI) whose torque loads the gears; none where no friction depends on it."""
-    known = [one.load_links(model.robot) for one in model.joint_models if one.needs_load]
-    if not known:
+    """Links (SI) whose torque loads the gears; none where no friction depends on it.
+
+    Raises:
+        ExportError: friction models whose loads are those of different links.
+    """
+    found = [one.load_links(model.robot) for one in model.joint_models if one.needs_load]
+    if not found:
         return np.zeros((0, 10))
-    return np.zeros((model.n_dof, 10)) if known[0] is None else known[0]
+    links, *others = (np.zeros((model.n_dof, 10)) if known is None else known for known in found)
+    if not all(np.array_equal(links, other) for other in others):
+        raise ExportError("friction models with loads of different links cannot be written as one C header")
+    return links
 
 
 class JointCode:
