@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app[tokens[0]].help = None
     from dynid.cli.config import with_config
     from dynid.cli.console import complain
+    from dynid.cli.flags import with_flags
 
     try:
         result = app(with_config(tokens, OWN_CONFIG), exit_on_error=False, print_error=False)
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(str(error), hint=f"see: dynid {tokens[0] if named else ''} --help")
         return 2
     except DynidError as error:
-        complain(str(error))
+        complain(with_flags(str(error)))
         return 2
     except MemoryError:
         complain("not enough memory; give a shorter log or a smaller robot, or close other programs")

@@ -9,9 +9,10 @@ from cyclopts import Parameter
 
 from dynid.cli.console import complain, emit_json, say, warn
 from dynid.cli.flags import with_flags
-from dynid.cli.options import JsonFlag, locked_joint
+from dynid.cli.options import JsonFlag
 from dynid.cli.progress import progress
 from dynid.errors import ExportError, InconsistentModel
+from dynid.workflow.doors import locked_joint
 from dynid.writers.export import export as write_export
 from dynid.writers.exported import Exported
 from dynid.writers.exporters import EXPORTERS

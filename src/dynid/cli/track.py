@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,23 +14,18 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from dynid.cli.console import complain, emit_json, note, say, table, warn
-from dynid.cli.flags import with_flags
-from dynid.cli.options import JsonFlag
-from dynid.cli.pipeline import LogOptions, provenance
+import dynid
+from dynid.cli.console import emit_json, show, warn, wrote
+from dynid.cli.options import JsonFlag, LogOptions
+from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
-from dynid.disk import at_once, claimed
-from dynid.errors import RecordingError, TrackingError
-from dynid.regression import load_model, save_model
-from dynid.tracking import LoadEvent, TrackedMoment, TrackingOptions, TrackingResult, TrackingSession
-from dynid.writers.report.tracking import tracking_report
+from dynid.tracking.session import TrackedMoment
+from dynid.workflow.track import events_json
 
 __all__ = ["track"]
 
 SHOWN = 14
 """Parameters in the live view, so that it fits a terminal of 24 lines."""
-UDP = "udp:"
-"""What a live source starts with."""
 
 
 @Parameter(name="*")
@@ -38,20 +34,27 @@ class TrackOptions:
     """What to follow, from what, and how fast."""
 
     from_wrong: Annotated[
-        float, Parameter(help="Start from parameters this much wrong (0.2 is 20 %), sign by link.")
-    ] = 0.0
+        float | None, Parameter(help="Start from parameters this much wrong (0.2 is 20 %), sign by link [default: 0].")
+    ] = None
     payload: Annotated[bool, Parameter(negative="", help="Follow the load on a known arm, and contacts.")] = False
-    measure: Annotated[Literal["torque", "base-wrench", "both"], Parameter(help="What is measured.")] = "torque"
+    measure: Annotated[
+        Literal["torque", "base-wrench", "both"] | None, Parameter(help="What is measured [default: torque].")
+    ] = None
     states: Annotated[
-        Literal["entries", "links"],
-        Parameter(help="entries: each parameter between its own bounds; links: whole links, always consistent."),
-    ] = "entries"
-    max_mass: Annotated[float, Parameter(help="The heaviest load, kg.")] = 5.0
+        Literal["entries", "links"] | None,
+        Parameter(
+            help="entries: each parameter between its own bounds; links: whole links, always consistent "
+            "[default: entries]."
+        ),
+    ] = None
+    max_mass: Annotated[float | None, Parameter(help="The heaviest load, kg [default: 5].")] = None
     speed: Annotated[float | None, Parameter(help="Replay at this many times real time [default: full speed].")] = None
-    half_window: Annotated[float, Parameter(help="Half the window that gives velocity and acceleration, s.")] = 0.1
-    rate: Annotated[float, Parameter(help="Samples per second of a live source.")] = 1000.0
+    half_window: Annotated[
+        float | None, Parameter(help="Half the window that gives velocity and acceleration, s [default: 0.1].")
+    ] = None
+    rate: Annotated[float | None, Parameter(help="Samples per second of a live source [default: 1000].")] = None
     checkpoint: Annotated[Path | None, Parameter(help="Resume from this file if it is there, and save to it.")] = None
-    seed: Annotated[int, Parameter(help="Of the signs of --from-wrong.")] = 0
+    seed: Annotated[int | None, Parameter(help="Seed of the signs of --from-wrong [default: 0].")] = None
 
 
 def track(
@@ -77,49 +80,35 @@ def track(
     out
         Folder for model.json and report.html.
     """
-    try:
-        result = _followed(model, log, what or TrackOptions(), options or LogOptions(), json=json)
-    except (TrackingError, RecordingError) as error:
-        complain(with_flags(str(error)))
-        return 2
-    files = {} if out is None else _write(result, out, model, log)
-    if json:
-        emit_json({**_summary(result), "files": files})
-    else:
-        _show(result, files)
-    for sentence in result.health.sentences:
-        warn(sentence)
-    if result.health.n_absorbed == 0:
-        warn("no sample was absorbed; the log is shorter than the window, or every sample has a value missing")
-        return 1
-    return 0
-
-
-def _followed(model: Path, log: str, what: TrackOptions, options: LogOptions, *, json: bool) -> TrackingResult:
-    """Run the session; show a live view on a terminal, or a JSON object for each sample that is kept."""
-    known, settings = load_model(model), TrackingOptions(**asdict(what))
-    port = log.removeprefix(UDP)
-    if log.startswith(UDP) and not port.isdigit():
-        raise TrackingError(f"{log}: the port is not a number; write udp:5005")
-    source = int(port) if log.startswith(UDP) else options.read(Path(log), known.model.robot)
-    session = TrackingSession(known, source, settings)
-    if session.unobservable:
-        warn(f"nothing measured can observe {', '.join(session.unobservable)}; they stay where they start")
+    asked = typed(what, options)
+    asked.pop("lowpass", None)  # samples are followed as they come
     live = sys.stdout.isatty() and not json
     with ExitStack() as stack:
         view = stack.enter_context(Live(console=Console(), refresh_per_second=8)) if live else None
         step = stack.enter_context(progress("following the log", quiet=live))
-        for moment in session.follow():
-            step("following the log", moment.share)
-            if json:
-                emit_json(_moment_json(moment))
-            if view is not None:
-                view.update(_view(moment))
-    return session.result()
+        result = dynid.track(model, log, watch=_watcher(view, json), progress=step, **asked)
+    saved = None if out is None else dynid.save(result, out)
+    if json:
+        emit_json({**result.json(), **({"files": {}} if saved is None else saved.json())})
+    else:
+        show(result.document())
+        if saved is not None:
+            wrote(saved)
+    for sentence in result.warnings:
+        warn(sentence)
+    return 0 if result.run.health.n_absorbed else 1
 
 
-def _events_json(events: tuple[LoadEvent, ...]) -> list[dict[str, object]]:
-    return [{"kind": event.kind, "t": event.t, "mass": event.mass} for event in events]
+def _watcher(view: Live | None, json: bool) -> Callable[[TrackedMoment], None]:
+    """What hears of every estimate that is kept: a line of JSON, the live view, or nobody."""
+
+    def watch(moment: TrackedMoment) -> None:
+        if json:
+            emit_json(_moment_json(moment))
+        if view is not None:
+            view.update(_table(moment))
+
+    return watch
 
 
 def _moment_json(moment: TrackedMoment) -> dict[str, object]:
@@ -130,10 +119,10 @@ def _moment_json(moment: TrackedMoment) -> dict[str, object]:
         "parameters": dict(zip(now.symbols, now.values.tolist(), strict=True)),
         "std": dict(zip(now.symbols, now.std.tolist(), strict=True)),
     }
-    return {**content, "events": _events_json(moment.events)} if moment.events else content
+    return {**content, "events": events_json(moment.events)} if moment.events else content
 
 
-def _view(moment: TrackedMoment) -> Table:
+def _table(moment: TrackedMoment) -> Table:
     now = moment.parameters
     done = "" if moment.share is None else f"{100 * moment.share:.0f} %   "
     grid = Table(title=f"{done}{moment.t:.2f} s   NIS {moment.nis:.3g}   {moment.n_absorbed} samples", box=None)
@@ -142,66 +131,3 @@ def _view(moment: TrackedMoment) -> Table:
     for symbol, value, std, unit in list(zip(now.symbols, now.values, now.std, now.units, strict=True))[:SHOWN]:
         grid.add_row(symbol, f"{value:.4g}", f"{2 * std:.2g}", unit)
     return grid
-
-
-def _summary(result: TrackingResult) -> dict[str, object]:
-    """The end of a run as scripts read it, SI."""
-    health, now, load = result.health, result.parameters, result.load
-    content: dict[str, object] = {
-        "robot": result.model.robot.name,
-        "n_dof": result.model.n_dof,
-        "estimator": "track",
-        "n_absorbed": health.n_absorbed,
-        "n_skipped": result.n_skipped,
-        "nis": {"mean": health.nis_mean, "band": health.nis_band, "share_inside": health.nis_share},
-        "health": list(health.sentences),
-        "parameters": [
-            {"label": symbol, "value": float(value), "std": float(std), "unit": unit}
-            for symbol, value, std, unit in zip(now.symbols, now.values, now.std, now.units, strict=True)
-        ],
-        "events": _events_json(result.events),
-    }
-    if load is not None:
-        content["payload"] = {
-            "mass": load.mass,
-            "com": load.com,
-            "inertia_com": load.inertia_com,
-            "std": {"mass": load.mass_std},
-            "settings": load.settings(),
-        }
-    return content
-
-
-def _show(result: TrackingResult, files: dict[str, str]) -> None:
-    """The end of a run on the terminal."""
-    now, robot, load = result.parameters, result.model.robot, result.load
-    say("robot", f"{robot.name}   {robot.n_dof} joints, {len(now.symbols)} states")
-    say("samples", f"{result.health.n_absorbed} absorbed, {result.n_skipped} skipped")
-    say("NIS", result.health.nis_sentence)
-    note("")
-    rows = [
-        (symbol, f"{value:.5g}", f"{std:.2g}", unit)
-        for symbol, value, std, unit in zip(now.symbols, now.values, now.std, now.units, strict=True)
-    ]
-    table(("parameter", "value", "± 1σ", "unit"), rows, numeric=(1, 2))
-    note("")
-    for event in result.events:
-        say("event", f"{event.t:.3f} s   {event.kind}, load {event.mass:.3f} kg")
-    if load is not None:
-        say("load", f"{load.mass:.3f} ± {load.mass_std:.3f} kg")
-        for vendor, line in load.settings().items():
-            say("", f"{vendor}: {line}")
-    for file in files.values():
-        say("wrote", file)
-
-
-def _write(result: TrackingResult, out: Path, model: Path, log: str) -> dict[str, str]:
-    """Write model.json and report.html into a folder."""
-    tracked = result.tracked
-    if result.load is None:
-        inputs = [model] if log.startswith(UDP) else [model, Path(log)]
-        tracked = replace(tracked, provenance=provenance("track", inputs, {}))
-    with claimed(out), at_once():
-        save_model(tracked, out / "model.json")
-        tracking_report(result).write(out / "report.html")
-    return {"model": str(out / "model.json"), "report": str(out / "report.html")}

@@ -68,6 +68,15 @@ class LogSettings:
             return log
         return replace(log, tau=self._torque(log, robot))
 
+    def aligned(self, recording: Recording) -> Recording:
+        """A recording whose torque (N·m or N) stands at the motion it belongs to: its delay is undone."""
+        if not self.delay or recording.tau is None:
+            return recording
+        t = recording.t - self.delay
+        return replace(
+            recording, tau=np.column_stack([np.interp(recording.t, t, column) for column in recording.tau.T])
+        )
+
     def plan(self, recording: Recording, *, min_velocity: float = 0.0) -> Plan:
         """The conditioning of a log; what is not set here is chosen from it.
 

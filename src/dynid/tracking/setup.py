@@ -89,11 +89,8 @@ class TrackingOptions:
 
 def known_noise(model: IdentifiedModel) -> Float[Array, " n_dof"] | None:
     """Standard deviation of what the fit left over at each joint, N·m or N; None where the model does not say it."""
-    given = model.results.get("noise")
-    if not isinstance(given, list):
-        return None
-    noise = np.array(given, dtype=float)
-    return noise if noise.shape == (model.model.n_dof,) and bool(np.all(noise > 0.0)) else None
+    noise = model.noise
+    return noise if noise is not None and bool(np.all(noise > 0.0)) else None
 
 
 def recorded_noise(recording: Recording, options: TrackingOptions) -> Float[Array, " n_rows"]:

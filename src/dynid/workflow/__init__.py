@@ -8,6 +8,7 @@ from dynid.workflow.payload import GainsIdentification, PayloadIdentification, p
 from dynid.workflow.prediction import Prediction, predict
 from dynid.workflow.retrieve import ModelRetrieval, retrieve
 from dynid.workflow.reverse import ReverseIdentification, reverse
+from dynid.workflow.track import ModelTracking, track
 from dynid.workflow.validate import ModelValidation, validate
 
 MODULES = (
@@ -30,6 +31,7 @@ MODULES = (
     "retrieve",
     "friction",
     "payload",
+    "track",
 )
 """The order of this folder: a module imports only those before it."""
 
@@ -43,6 +45,7 @@ __all__ = [
     "LogReview",
     "LogsRefused",
     "ModelRetrieval",
+    "ModelTracking",
     "ModelValidation",
     "PayloadIdentification",
     "Prediction",
@@ -55,5 +58,6 @@ __all__ = [
     "predict",
     "retrieve",
     "reverse",
+    "track",
     "validate",
 ]

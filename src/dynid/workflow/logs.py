@@ -12,12 +12,12 @@ from dynid.errors import RecordingError
 from dynid.recording.conditioning import Samples
 from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
-from dynid.recording.readers import read_raw, stream_recording
+from dynid.recording.readers import read_raw, read_recording, stream_recording
 from dynid.recording.recording import Recording
-from dynid.workflow.doors import LogSource, raw_log
+from dynid.workflow.doors import LogLike, LogSource, as_logs, raw_log
 from dynid.workflow.progress import Progress, silent
 
-__all__ = ["BadRows", "Log"]
+__all__ = ["BadRows", "Log", "as_recording"]
 
 STREAMED_BYTES = 64 * 2**20
 """Log files larger than this are streamed, never held as a whole: conditioning takes some ten times their size."""
@@ -155,3 +155,17 @@ def _row_bytes(path: Path) -> float | None:
         head = file.read(2**20)
     n_lines = head.count(b"\n")
     return None if b"\0" in head or n_lines < 2 else len(head) / n_lines
+
+
+def as_recording(log: LogLike, robot: Robot, settings: LogSettings) -> Recording:
+    """The whole log with every signal it has (SI), wrenches too; what is in memory as it is.
+
+    Raises:
+        RecordingError: for what is no log of this robot, saying what was expected.
+    """
+    if isinstance(log, Recording):
+        return log
+    source = as_logs(log, "log")[0]
+    if isinstance(source, Path):
+        return read_recording(source, robot.joint_names, columns=settings.columns)
+    return (source if isinstance(source, RawLog) else raw_log(source, robot.joint_names)).recording()

@@ -20,6 +20,7 @@ from dynid.workflow.identification import Identification
 from dynid.workflow.payload import GainsIdentification, PayloadIdentification
 from dynid.workflow.retrieve import ModelRetrieval
 from dynid.workflow.reverse import ReverseIdentification
+from dynid.workflow.track import ModelTracking
 from dynid.writers.exported import Exported
 from dynid.writers.origin import write_urdf_like_its_origin
 from dynid.writers.report.friction import friction_report
@@ -27,6 +28,7 @@ from dynid.writers.report.identification import identification_report
 from dynid.writers.report.page import Report
 from dynid.writers.report.retrieval import retrieval_report
 from dynid.writers.report.reverse import reverse_report
+from dynid.writers.report.tracking import tracking_report
 
 __all__ = ["Saved", "save"]
 
@@ -136,3 +138,11 @@ def _with_urdf(model: IdentifiedModel, folder: Path, files: dict[str, Path]) -> 
 def run_text(model: IdentifiedModel) -> str:
     """The text of run.json: where a model comes from."""
     return json.dumps(dict(model.provenance), indent=1, default=str) + "\n"
+
+
+@_save.register
+def _(result: ModelTracking, folder: Path) -> Saved:
+    files = {"model": folder / "model.json", "report": folder / "report.html"}
+    save_model(result.model, files["model"])
+    tracking_report(result.run).write(files["report"])
+    return Saved(files)

@@ -1,0 +1,270 @@
+"""`track`: parameters, loads and contacts while the robot moves, replayed or live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Literal, NotRequired, TypedDict
+
+from dynid.arrays import Array
+from dynid.dynamics.threads import one_blas_thread
+from dynid.errors import RecordingError, TrackingError
+from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.recording.column_map import ColumnMap
+from dynid.recording.log_settings import LogSettings
+from dynid.recording.raw import RawLog
+from dynid.recording.recording import Recording
+from dynid.regression.model import IdentifiedModel
+from dynid.tracking.load import LoadEvent
+from dynid.tracking.session import TrackedMoment, TrackingResult, TrackingSession
+from dynid.tracking.setup import TrackingOptions
+from dynid.workflow.contract import Numbers
+from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_map, as_model
+from dynid.workflow.logs import as_recording
+from dynid.workflow.progress import Progress, silent
+from dynid.workflow.provenance import provenance
+
+__all__ = ["ModelTracking", "events_json", "track"]
+
+UDP = "udp:"
+"""What a live source starts with."""
+
+
+class EventJson(TypedDict):
+    """What happened to the load, or a contact."""
+
+    kind: str
+    t: float
+    mass: float
+
+
+class NisJson(TypedDict):
+    """The normalised innovation squared, and where it should be."""
+
+    mean: float
+    band: tuple[float, float]
+    share_inside: float
+
+
+class TrackedJson(TypedDict):
+    """One state at the end of a run."""
+
+    label: str
+    value: float
+    std: float
+    unit: str
+
+
+class TrackedLoadJson(TypedDict):
+    """The load at the end of a run."""
+
+    mass: float
+    com: Numbers
+    inertia_com: Numbers
+    std: dict[str, float]
+    settings: dict[str, str]
+
+
+class ModelTrackingJson(TypedDict):
+    """The last object that `track` tells."""
+
+    robot: str
+    n_dof: int
+    estimator: str
+    n_absorbed: int
+    n_skipped: int
+    nis: NisJson
+    health: list[str]
+    parameters: list[TrackedJson]
+    events: list[EventJson]
+    payload: NotRequired[TrackedLoadJson]
+
+
+def events_json(events: Sequence[LoadEvent]) -> list[EventJson]:
+    """Events as scripts read them: s, kg."""
+    return [{"kind": event.kind, "t": event.t, "mass": event.mass} for event in events]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelTracking:
+    """The result of `dynid.track`: where the filter ended, how it came there, and the model it leaves."""
+
+    run: TrackingResult
+    """Parameters, health, events, load and trail of the filter."""
+    model: IdentifiedModel
+    """The model as the filter has it after the last sample; as it was where only the load was followed."""
+    warnings: tuple[str, ...] = ()
+    """What makes the result doubtful, a sentence each."""
+
+    @property
+    def events(self) -> tuple[LoadEvent, ...]:
+        """Loads picked, placed and changed, and contacts."""
+        return self.run.events
+
+    def json(self) -> ModelTrackingJson:
+        """What scripts read of it, SI."""
+        run, health, now, load = self.run, self.run.health, self.run.parameters, self.run.load
+        content: ModelTrackingJson = {
+            "robot": run.model.robot.name,
+            "n_dof": run.model.n_dof,
+            "estimator": "track",
+            "n_absorbed": health.n_absorbed,
+            "n_skipped": run.n_skipped,
+            "nis": {"mean": health.nis_mean, "band": health.nis_band, "share_inside": health.nis_share},
+            "health": list(health.sentences),
+            "parameters": [
+                {"label": symbol, "value": float(value), "std": float(std), "unit": unit}
+                for symbol, value, std, unit in zip(now.symbols, now.values, now.std, now.units, strict=True)
+            ],
+            "events": events_json(run.events),
+        }
+        if load is not None:
+            content["payload"] = {
+                "mass": load.mass,
+                "com": load.com,
+                "inertia_com": load.inertia_com,
+                "std": {"mass": load.mass_std},
+                "settings": load.settings(),
+            }
+        return content
+
+    def document(self) -> Document:
+        """The end of a run from top to bottom, as the terminal shows it."""
+        run, now, robot, load = self.run, self.run.parameters, self.run.model.robot, self.run.load
+        rows = tuple(
+            (symbol, f"{value:.5g}", f"{std:.2g}", unit)
+            for symbol, value, std, unit in zip(now.symbols, now.values, now.std, now.units, strict=True)
+        )
+        parts: list[Line | Grid] = [
+            Line("robot", f"{robot.name}   {robot.n_dof} joints, {len(now.symbols)} states"),
+            Line("samples", f"{run.health.n_absorbed} absorbed, {run.n_skipped} skipped"),
+            Line("NIS", run.health.nis_sentence),
+            Grid(("parameter", "value", "± 1σ", "unit"), rows, (1, 2)),
+            *(Line("event", f"{event.t:.3f} s   {event.kind}, load {event.mass:.3f} kg") for event in run.events),
+        ]
+        if load is not None:
+            parts.append(Line("load", f"{load.mass:.3f} ± {load.mass_std:.3f} kg"))
+            parts += [Line("", f"{vendor}: {line}") for vendor, line in load.settings().items()]
+        return tuple(parts)
+
+    def __str__(self) -> str:
+        return as_text(self.document())
+
+    def __repr__(self) -> str:
+        return repr(self.run).replace("TrackingResult", "ModelTracking", 1)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.document())
+
+
+def track(
+    model: ModelLike,
+    log: LogLike | int,
+    *,
+    from_wrong: float = 0.0,
+    payload: bool = False,
+    measure: Literal["torque", "base-wrench", "both"] = "torque",
+    states: Literal["entries", "links"] = "entries",
+    max_mass: float = 5.0,
+    speed: float | None = None,
+    half_window: float = 0.1,
+    rate: float = 1000.0,
+    checkpoint: str | PathLike[str] | None = None,
+    seed: int = 0,
+    from_: float | None = None,
+    until: float | None = None,
+    columns: str | PathLike[str] | ColumnMap | None = None,
+    gains: str | Sequence[float] | Array | None = None,
+    watch: Callable[[TrackedMoment], None] | None = None,
+    progress: Progress = silent,
+) -> ModelTracking:
+    """Follow parameters, or the load and contacts, sample by sample: what the command ``dynid track`` does (SI).
+
+    The log is read as those of the model's fit were: its column map, gains and delay hold unless given here.
+
+    Args:
+        model: model.json or `IdentifiedModel`.
+        log: a log to replay, or a live source: ``udp:PORT`` or the port, for JSON datagrams on this machine.
+        from_wrong: start from parameters wrong by this share, sign by link.
+        payload: follow the load on a known arm, and contacts.
+        measure: torque, base-wrench, or both.
+        states: entries for each parameter between its own bounds, links for whole, always consistent links.
+        max_mass: the heaviest load, kg.
+        speed: replay at this many times real time; None for full speed.
+        half_window: half the window that gives velocity and acceleration, s.
+        rate: samples per second of a live source.
+        checkpoint: file to resume from if it is there, and to save to.
+        seed: of the signs of `from_wrong`.
+        from_: start of the part to use, s.
+        until: end of the part to use, s.
+        columns: mapping file or `ColumnMap`.
+        gains: drive gains in N·m/A, for logs of motor current.
+        watch: hears the estimate at every sample that is kept, and wherever something happened.
+        progress: hears how far it is.
+
+    Raises:
+        TrackingError: options that make no sense, or a stream that cannot be read.
+        RecordingError: the log lacks what is to be measured.
+    """
+    known = as_model(model)
+    options = TrackingOptions(
+        from_wrong=from_wrong,
+        payload=payload,
+        measure=measure,
+        states=states,
+        max_mass=max_mass,
+        speed=speed,
+        half_window=half_window,
+        rate=rate,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        seed=seed,
+    )
+    settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
+    source = _source(known, log, settings, from_, until)
+    progress("following the log")
+    with one_blas_thread():
+        session = TrackingSession(known, source, options)
+        for moment in session.follow():
+            progress("following the log", moment.share)
+            if watch is not None:
+                watch(moment)
+        run = session.result()
+    inputs = [Path(given) for given in (model, log) if isinstance(given, str | PathLike) and _is_file(given)]
+    memory = [RawLog.of(source)] if isinstance(source, Recording) and not isinstance(log, str | PathLike) else []
+    tracked = run.tracked
+    if run.load is None:
+        tracked = replace(tracked, provenance=provenance("track", [*inputs, *memory], {}))
+    return ModelTracking(run, tracked, _warnings(session, run))
+
+
+def _is_file(given: str | PathLike[str]) -> bool:
+    return not str(given).startswith(UDP)
+
+
+def _source(
+    known: IdentifiedModel, log: LogLike | int, settings: LogSettings, t_from: float | None, t_until: float | None
+) -> Recording | int:
+    """The log to replay, its torque moved to the motion it belongs to, or the port to listen at."""
+    if isinstance(log, int) and not isinstance(log, bool):
+        return log
+    if isinstance(log, str) and log.startswith(UDP):
+        port = log.removeprefix(UDP)
+        if not port.isdigit():
+            raise TrackingError(f"{log}: the port is not a number; write udp:5005")
+        return int(port)
+    if isinstance(log, int):
+        raise RecordingError("log: expected a log file, a Recording, arrays by name, or a UDP port, got bool")
+    recording = as_recording(log, known.robot, settings).part(t_from, t_until)
+    return settings.aligned(settings.with_torque(recording, known.robot))
+
+
+def _warnings(session: TrackingSession, run: TrackingResult) -> tuple[str, ...]:
+    told = []
+    if session.unobservable:
+        told.append(f"nothing measured can observe {', '.join(session.unobservable)}; they stay where they start")
+    told += run.health.sentences
+    if run.health.n_absorbed == 0:
+        told.append("no sample was absorbed; the log is shorter than the window, or every sample has a value missing")
+    return tuple(told)
