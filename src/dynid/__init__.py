@@ -175,7 +175,6 @@ _HOMES = {
     "dynid.writers": (
         "write_c_header",
         "write_mjcf",
-        "write_table",
         "write_urdf",
     ),
 }

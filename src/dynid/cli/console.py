@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["clean", "complain", "emit_json", "json_text", "kept_warnings", "note", "plain", "say", "table", "warn"]
+__all__ = [
+    "clean",
+    "complain",
+    "emit_json",
+    "json_text",
+    "kept_warnings",
+    "note",
+    "plain",
+    "say",
+    "table",
+    "warn",
+    "with_flags",
+]
 
 
 WIDE = 1000
@@ -30,6 +43,11 @@ MAX_MESSAGE = 4000
 def clean(text: str) -> str:
     """Text without anything that a terminal would obey: names in files, and of files, are not commands."""
     return "".join(f"\\x{ord(c):02x}" if unicodedata.category(c) in OBEYED and c not in "\n\t" else c for c in text)
+
+
+def with_flags(text: str) -> str:
+    """A message of the library with the parameters it names in backticks as options: ``--half-window``."""
+    return re.sub(r"`([a-z_]+)`", lambda found: "--" + found.group(1).replace("_", "-"), text)
 
 
 def say(label: str, value: str = "") -> None:
@@ -58,6 +76,7 @@ def kept_warnings() -> Iterator[list[str]]:
 
 def warn(text: str) -> None:
     """A warning on stderr, or kept for later."""
+    text = with_flags(text)
     kept = _kept.get()
     if kept is not None:
         kept.append(text)
@@ -69,6 +88,7 @@ def warn(text: str) -> None:
 
 def complain(text: str, hint: str = "") -> None:
     """An error on stderr, with what to do next."""
+    text = with_flags(text)
     console = Console(highlight=False, soft_wrap=True, file=sys.stderr)
     if len(text) > MAX_MESSAGE:
         text = f"{text[: MAX_MESSAGE // 2]} … {text[-MAX_MESSAGE // 2 :]}"

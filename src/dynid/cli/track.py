@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from dynid.cli.console import complain, emit_json, note, say, table, warn
-from dynid.cli.flags import with_flags
+from dynid.cli.console import emit_json, note, say, table, warn
 from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import LogOptions, provenance
 from dynid.cli.progress import progress
 from dynid.disk import at_once, claimed
-from dynid.errors import RecordingError, TrackingError
+from dynid.errors import TrackingError
 from dynid.regression import load_model, save_model
 from dynid.tracking import LoadEvent, TrackedMoment, TrackingOptions, TrackingResult, TrackingSession
 from dynid.writers.report.tracking import tracking_report
@@ -32,35 +31,13 @@ UDP = "udp:"
 """What a live source starts with."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class TrackOptions:
-    """What to follow, from what, and how fast."""
-
-    from_wrong: Annotated[
-        float, Parameter(help="Start from parameters this much wrong (0.2 is 20 %), sign by link.")
-    ] = 0.0
-    payload: Annotated[bool, Parameter(negative="", help="Follow the load on a known arm, and contacts.")] = False
-    measure: Annotated[Literal["torque", "base-wrench", "both"], Parameter(help="What is measured.")] = "torque"
-    states: Annotated[
-        Literal["entries", "links"],
-        Parameter(help="entries: each parameter between its own bounds; links: whole links, always consistent."),
-    ] = "entries"
-    max_mass: Annotated[float, Parameter(help="The heaviest load, kg.")] = 5.0
-    speed: Annotated[float | None, Parameter(help="Replay at this many times real time [default: full speed].")] = None
-    half_window: Annotated[float, Parameter(help="Half the window that gives velocity and acceleration, s.")] = 0.1
-    rate: Annotated[float, Parameter(help="Samples per second of a live source.")] = 1000.0
-    checkpoint: Annotated[Path | None, Parameter(help="Resume from this file if it is there, and save to it.")] = None
-    seed: Annotated[int, Parameter(help="Of the signs of --from-wrong.")] = 0
-
-
 def track(
     model: Path,
     log: str,
     /,
     *,
     out: Path | None = None,
-    what: TrackOptions | None = None,
+    what: Annotated[TrackingOptions, Parameter(name="*", negative="")] | None = None,
     options: LogOptions | None = None,
     json: JsonFlag = False,
 ) -> int:
@@ -77,11 +54,7 @@ def track(
     out
         Folder for model.json and report.html.
     """
-    try:
-        result = _followed(model, log, what or TrackOptions(), options or LogOptions(), json=json)
-    except (TrackingError, RecordingError) as error:
-        complain(with_flags(str(error)))
-        return 2
+    result = _followed(model, log, what or TrackingOptions(), options or LogOptions(), json=json)
     files = {} if out is None else _write(result, out, model, log)
     if json:
         emit_json({**_summary(result), "files": files})
@@ -95,14 +68,14 @@ def track(
     return 0
 
 
-def _followed(model: Path, log: str, what: TrackOptions, options: LogOptions, *, json: bool) -> TrackingResult:
+def _followed(model: Path, log: str, what: TrackingOptions, options: LogOptions, *, json: bool) -> TrackingResult:
     """Run the session; show a live view on a terminal, or a JSON object for each sample that is kept."""
-    known, settings = load_model(model), TrackingOptions(**asdict(what))
+    known = load_model(model)
     port = log.removeprefix(UDP)
     if log.startswith(UDP) and not port.isdigit():
         raise TrackingError(f"{log}: the port is not a number; write udp:5005")
     source = int(port) if log.startswith(UDP) else options.read(Path(log), known.model.robot)
-    session = TrackingSession(known, source, settings)
+    session = TrackingSession(known, source, what)
     if session.unobservable:
         warn(f"nothing measured can observe {', '.join(session.unobservable)}; they stay where they start")
     live = sys.stdout.isatty() and not json
