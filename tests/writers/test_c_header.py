@@ -15,7 +15,7 @@ from dynid.writers.c import check as c_check
 from dynid.writers.c.check import differences, evaluate, expected, harness, run_header
 from dynid.writers.c.code import Code, Scalar, c_comment, c_name
 from dynid.writers.c.header import HeaderSource
-from dynid.writers.exported import export_motion
+from dynid.writers.exported import ExportOptions, export_motion
 from tests.processes import PATIENCE
 from tests.robots import BATTERY
 from tests.writers.exported import inconsistent, loaded, model_of, sliding_arm, with_terms
@@ -86,7 +86,7 @@ def test_the_compiled_header_of_a_ur10e_agrees_on_a_thousand_random_states(rng, 
 def test_the_header_compiles_without_a_warning_and_passes_its_own_test(language, friction, rng, tmp_path):
     path = compiler(language)
     model = model_of(load_robot("spatial2r"), rng, friction)
-    write_c_header(model, tmp_path / "arm.h", prefix="arm")
+    write_c_header(model, tmp_path / "arm.h", ExportOptions(prefix="arm"))
     (tmp_path / "main.c").write_text('#include "arm.h"\n')
     kind = ("-x", "c++") if language is CPP else ()
     command = [path, *language[1:], *STRICT, "-DARM_SELF_TEST", *kind, "main.c", "-o", "test", "-lm"]
@@ -251,7 +251,7 @@ def test_an_inconsistent_robot_is_written_only_by_force_and_says_so(rng, tmp_pat
     with pytest.raises(ExportError, match="physically consistent: link1"):
         write_c_header(model, tmp_path / "arm.h")
     assert not (tmp_path / "arm.h").exists()
-    done = write_c_header(model, tmp_path / "arm.h", force=True)
+    done = write_c_header(model, tmp_path / "arm.h", ExportOptions(force=True))
     assert "NOT PHYSICALLY CONSISTENT: not physically consistent: link1" in (tmp_path / "arm.h").read_text()
     assert done.notices[0].startswith("not physically consistent")
 

@@ -11,6 +11,7 @@ from dynid import load_robot, random_motion
 from dynid.chain import InertialParameters
 from dynid.errors import ExportError
 from dynid.writers import mjcf, write_mjcf
+from dynid.writers.exported import ExportOptions
 from tests.writers.exported import inconsistent, model_of, sliding_arm
 
 ARM = """<mujoco model="arm">
@@ -92,7 +93,7 @@ def test_in_place_only_inertias_and_passive_terms_change(arm, rng, tmp_path):
     more = InertialParameters.from_com(1.0, [0.02, 0.0, 0.1], np.diag([0.02, 0.03, 0.025])).pi
     model = model_of(robot, rng, links=robot.nominal + more)
     out = tmp_path / "new.xml"
-    write_mjcf(model, out, template=arm)
+    write_mjcf(model, out, ExportOptions(template=arm))
     agree(model, out, rng)
     new = out.read_text()
     numbers = r' (mass|pos|diaginertia|fullinertia|armature|damping|frictionloss)="[^"]*"'
@@ -109,7 +110,7 @@ def test_a_mesh_without_inertial_no_longer_counts(arm, rng, tmp_path):
     arm.write_text(
         text.replace("</body>\n      </body>", '<body name="cover"><geom type="mesh" mesh="m"/></body></body>\n</body>')
     )
-    done = write_mjcf(model_of(load_robot(arm), rng), tmp_path / "new.xml", template=arm)
+    done = write_mjcf(model_of(load_robot(arm), rng), tmp_path / "new.xml", ExportOptions(template=arm))
     assert any(notice.startswith("cover: its mesh no longer gives it mass") for notice in done.notices)
     assert any("MuJoCo did not read it back" in notice for notice in done.notices)
     assert '<inertial pos="0 0 0" mass="0" diaginertia="0 0 0"/>' in (tmp_path / "new.xml").read_text()
@@ -120,7 +121,7 @@ def test_several_joints_of_one_body_need_a_fresh_file(arm, rng, tmp_path):
     robot = load_robot(arm)
     model = model_of(robot, rng, links=robot.nominal + InertialParameters.from_com(1.0, [0.0] * 3, 0.01 * np.eye(3)).pi)
     with pytest.raises(ExportError, match="has several joints"):
-        write_mjcf(model, tmp_path / "new.xml", template=arm)
+        write_mjcf(model, tmp_path / "new.xml", ExportOptions(template=arm))
     write_mjcf(model, tmp_path / "new.xml")
     agree(model, tmp_path / "new.xml", rng, 20)
 
@@ -128,18 +129,18 @@ def test_several_joints_of_one_body_need_a_fresh_file(arm, rng, tmp_path):
 def test_a_file_that_ignores_inertial_elements_is_refused(arm, rng, tmp_path):
     arm.write_text(ARM.replace("<compiler", '<compiler inertiafromgeom="true"'))
     with pytest.raises(ExportError, match="ignores <inertial>"):
-        write_mjcf(model_of(load_robot(arm), rng), tmp_path / "new.xml", template=arm)
+        write_mjcf(model_of(load_robot(arm), rng), tmp_path / "new.xml", ExportOptions(template=arm))
 
 
 def test_gravity_of_the_file_stays_and_another_one_is_named(arm, rng, tmp_path):
     model = model_of(load_robot(arm, gravity=(0.0, 0.0, -3.7)), rng)
-    done = write_mjcf(model, tmp_path / "new.xml", template=arm)
+    done = write_mjcf(model, tmp_path / "new.xml", ExportOptions(template=arm))
     assert "gravity of the file stays [0, 0.5, -9.7] m/s²; the model was identified under [0, 0, -3.7]" in done.notices
 
 
 def test_a_spring_that_stays_is_named(arm, rng, tmp_path):
     arm.write_text(ARM.replace('range="-170 170"', 'stiffness="5"'))
-    done = write_mjcf(model_of(load_robot(arm), rng), tmp_path / "new.xml", template=arm)
+    done = write_mjcf(model_of(load_robot(arm), rng), tmp_path / "new.xml", ExportOptions(template=arm))
     assert "shoulder: the spring of the file stays, and is not part of the model" in done.notices
 
 
@@ -176,7 +177,7 @@ def test_an_inconsistent_robot_is_written_only_by_force_and_says_so(rng, tmp_pat
     model = inconsistent(model_of(load_robot("spatial2r"), rng))
     with pytest.raises(ExportError, match="physically consistent"):
         write_mjcf(model, tmp_path / "robot.xml")
-    write_mjcf(model, tmp_path / "robot.xml", force=True)
+    write_mjcf(model, tmp_path / "robot.xml", ExportOptions(force=True))
     assert "NOT PHYSICALLY CONSISTENT" in (tmp_path / "robot.xml").read_text()
 
 

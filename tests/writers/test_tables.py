@@ -9,7 +9,7 @@ import pytest
 
 from dynid import load_robot
 from dynid.errors import ExportError
-from dynid.writers import parameter_rows, tables, write_table
+from dynid.writers import parameter_rows, tables, write_csv_table, write_json_table
 from tests.writers.exported import model_of
 
 
@@ -25,7 +25,7 @@ def rows_of(path):
 
 def test_the_csv_holds_every_number_exactly_with_unit_and_trust(rng, tmp_path):
     model = model_of(load_robot("planar2r"), rng, "viscous+coulomb+offset")
-    write_table(model, tmp_path / "table.csv", kind="csv")
+    write_csv_table(model, tmp_path / "table.csv")
     rows = rows_of(tmp_path / "table.csv")
     base, full = ([row for row in rows if row["kind"] == kind] for kind in ("base", "full"))
     assert [float(row["value"]) for row in base] == model.beta.tolist()
@@ -38,8 +38,8 @@ def test_the_csv_holds_every_number_exactly_with_unit_and_trust(rng, tmp_path):
 
 def test_the_json_says_the_same_as_the_csv(rng, tmp_path):
     model = model_of(load_robot("planar2r"), rng)
-    write_table(model, tmp_path / "table.csv", kind="csv")
-    write_table(model, tmp_path / "table.json", kind="json")
+    write_csv_table(model, tmp_path / "table.csv")
+    write_json_table(model, tmp_path / "table.json")
     content = json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))
     assert content["format"] == "dynid-parameters/1"
     told = [(row["symbol"], row["value"]) for row in content["parameters"]]
@@ -49,7 +49,7 @@ def test_the_json_says_the_same_as_the_csv(rng, tmp_path):
 @pytest.mark.parametrize("name", ["=1+1", "+A1", "-A1", "@sum", "＝1", "'quoted", 'with,comma "and" quotes'])
 def test_no_cell_is_a_formula_and_the_name_is_still_there(name, rng, tmp_path):
     model = model_of(renamed(load_robot("planar2r"), name), rng)
-    write_table(model, tmp_path / "table.csv", kind="csv")
+    write_csv_table(model, tmp_path / "table.csv")
     cells = [row["owner"] for row in rows_of(tmp_path / "table.csv")]
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
     assert name in {cell.removeprefix("'") if cell[1:] == name else cell for cell in cells}
@@ -57,7 +57,7 @@ def test_no_cell_is_a_formula_and_the_name_is_still_there(name, rng, tmp_path):
 
 def test_a_model_without_a_full_set_has_only_coefficients(rng, tmp_path):
     model = replace(model_of(load_robot("planar2r"), rng), theta=None, labels=(), estimator="ols")
-    write_table(model, tmp_path / "table.csv", kind="csv")
+    write_csv_table(model, tmp_path / "table.csv")
     assert {row["kind"] for row in rows_of(tmp_path / "table.csv")} == {"base"}
 
 
@@ -74,5 +74,5 @@ def test_a_table_that_loses_digits_does_not_appear(rng, tmp_path, monkeypatch):
     real = tables._cell
     monkeypatch.setattr(tables, "_cell", lambda value: f"{value:.3f}" if isinstance(value, float) else real(value))
     with pytest.raises(ExportError, match="read back its torque is off"):
-        write_table(model_of(load_robot("planar2r"), rng), tmp_path / "table.csv", kind="csv")
+        write_csv_table(model_of(load_robot("planar2r"), rng), tmp_path / "table.csv")
     assert not (tmp_path / "table.csv").exists()

@@ -11,6 +11,7 @@ from dynid.chain import InertialParameters, consistency
 from dynid.errors import ExportError
 from dynid.writers import urdf as urdf_module
 from dynid.writers import write_urdf
+from dynid.writers.exported import ExportOptions
 from tests.writers.exported import inconsistent, model_of
 
 ARM = """<?xml version='1.0' encoding="utf-8"?>
@@ -109,7 +110,7 @@ def test_in_place_only_inertias_damping_and_friction_change(arm, rng, tmp_path):
     robot = load_robot(arm, lock=LOCK)
     model = model_of(robot, rng, rotors=False, links=heavier(robot))
     out = tmp_path / "new.urdf"
-    done = write_urdf(model, out, template=arm, lock=LOCK)
+    done = write_urdf(model, out, ExportOptions(template=arm, lock=LOCK))
     agree(model, out, rng, LOCK)
     assert "tool, pad: kept as in the file; fore has the rest of their sum" in done.notices
     new = out.read_text()
@@ -137,7 +138,7 @@ def test_fixed_parts_are_scaled_down_where_the_link_would_be_inconsistent(arm, r
     light = np.array(robot.nominal)
     light[1] = InertialParameters.from_com(0.3, [0.0, 0.1, 0.0], np.diag([0.002, 0.001, 0.0025])).pi
     model = model_of(robot, rng, rotors=False, links=light)
-    done = write_urdf(model, tmp_path / "new.urdf", template=arm, lock=LOCK)
+    done = write_urdf(model, tmp_path / "new.urdf", ExportOptions(template=arm, lock=LOCK))
     assert any("tool, pad: masses and inertias scaled by" in notice for notice in done.notices)
     agree(model, tmp_path / "new.urdf", rng, LOCK, 50)
     # The parts are consistent one by one, not only their sum.
@@ -148,19 +149,19 @@ def test_fixed_parts_are_scaled_down_where_the_link_would_be_inconsistent(arm, r
 def test_a_joint_that_moves_only_in_the_file_must_be_locked(arm, rng, tmp_path):
     model = model_of(load_robot(arm, lock=LOCK), rng)
     with pytest.raises(ExportError, match=r"finger can move in the file but not in the model.*`lock` finger=VALUE"):
-        write_urdf(model, tmp_path / "new.urdf", template=arm)
+        write_urdf(model, tmp_path / "new.urdf", ExportOptions(template=arm))
     assert not (tmp_path / "new.urdf").exists()
 
 
 def test_another_robots_file_is_refused(arm, rng, tmp_path):
     model = model_of(load_robot("panda"), rng)
     with pytest.raises(ExportError, match="this is another robot"):
-        write_urdf(model, tmp_path / "new.urdf", template=arm, lock=LOCK)
+        write_urdf(model, tmp_path / "new.urdf", ExportOptions(template=arm, lock=LOCK))
     arm.write_text(ARM.replace('<origin xyz="0 0.4 0"', '<origin xyz="0 0.41 0"'))
     model = model_of(load_robot(arm, lock=LOCK), rng)
     arm.write_text(ARM)
     with pytest.raises(ExportError, match="joint 'elbow' sits elsewhere"):
-        write_urdf(model, tmp_path / "new.urdf", template=arm, lock=LOCK)
+        write_urdf(model, tmp_path / "new.urdf", ExportOptions(template=arm, lock=LOCK))
 
 
 def test_what_urdf_cannot_say_is_named_with_its_value(rng, tmp_path):
@@ -188,10 +189,10 @@ def test_friction_of_coupled_motors_is_left_out(rng, tmp_path):
 def test_an_inconsistent_robot_is_written_only_by_force_and_says_so(arm, rng, tmp_path):
     model = inconsistent(model_of(load_robot(arm, lock=LOCK), rng))
     with pytest.raises(ExportError, match="physically consistent: upper"):
-        write_urdf(model, tmp_path / "new.urdf", template=arm, lock=LOCK)
+        write_urdf(model, tmp_path / "new.urdf", ExportOptions(template=arm, lock=LOCK))
     assert not (tmp_path / "new.urdf").exists()
     for template in (arm, None):
-        write_urdf(model, tmp_path / "new.urdf", template=template, lock=LOCK, force=True)
+        write_urdf(model, tmp_path / "new.urdf", ExportOptions(template=template, lock=LOCK, force=True))
         assert "NOT PHYSICALLY CONSISTENT" in (tmp_path / "new.urdf").read_text()
 
 
@@ -199,7 +200,7 @@ def test_a_file_that_would_predict_another_torque_does_not_appear(arm, rng, tmp_
     robot = load_robot(arm, lock=LOCK)
     monkeypatch.setattr(urdf_module, "_joint_edits", lambda template, passive: [])
     with pytest.raises(ExportError, match=r"not written, read back its torque is off by"):
-        write_urdf(model_of(robot, rng), tmp_path / "new.urdf", template=arm, lock=LOCK)
+        write_urdf(model_of(robot, rng), tmp_path / "new.urdf", ExportOptions(template=arm, lock=LOCK))
     assert not (tmp_path / "new.urdf").exists()
 
 
@@ -208,7 +209,7 @@ def test_latin_1_files_keep_their_encoding(rng, tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_bytes(text.encode("latin-1"))
     model = model_of(load_robot(path, lock=LOCK), rng)
-    write_urdf(model, tmp_path / "new.urdf", template=path, lock=LOCK)
+    write_urdf(model, tmp_path / "new.urdf", ExportOptions(template=path, lock=LOCK))
     assert "für Übung".encode("latin-1") in (tmp_path / "new.urdf").read_bytes()
 
 
@@ -218,7 +219,7 @@ def test_the_urdf_of_a_ur10e_agrees_in_place_and_fresh(rng, tmp_path, data_dir):
     robot = load_robot(template)
     model = model_of(robot, rng, rotors=False, links=heavier(robot))
     for source in (template, None):
-        write_urdf(model, tmp_path / "new.urdf", template=source)
+        write_urdf(model, tmp_path / "new.urdf", ExportOptions(template=source))
         agree(model, tmp_path / "new.urdf", rng)
 
 

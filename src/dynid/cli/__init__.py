@@ -58,8 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The list of commands has one line for each; the command itself says more, with an example.
         app[tokens[0]].help = None
     from dynid.cli.config import with_config
-    from dynid.cli.console import complain
-    from dynid.cli.flags import with_flags
+    from dynid.cli.console import complain, with_flags
 
     try:
         result = app(with_config(tokens, OWN_CONFIG), exit_on_error=False, print_error=False)

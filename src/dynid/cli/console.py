@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from dynid.prose import Document, Line, as_text, json_text
 if TYPE_CHECKING:
     from dynid.writers.save import Saved
 
-__all__ = ["clean", "complain", "emit_json", "note", "say", "show", "table", "warn", "wrote"]
+__all__ = ["clean", "complain", "emit_json", "note", "say", "show", "table", "warn", "with_flags", "wrote"]
 
 
 WIDE = 1000
@@ -34,6 +35,11 @@ def clean(text: str) -> str:
     return "".join(f"\\x{ord(c):02x}" if unicodedata.category(c) in OBEYED and c not in "\n\t" else c for c in text)
 
 
+def with_flags(text: str) -> str:
+    """A message of the library with the parameters it names in backticks as options: ``--half-window``."""
+    return re.sub(r"`([a-z_]+)`", lambda found: "--" + found.group(1).replace("_", "-"), text)
+
+
 def say(label: str, value: str = "") -> None:
     """One line of the result: a short label and what it is."""
     Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(clean(f"{label:<11}{value}")))
@@ -46,6 +52,7 @@ def note(text: str) -> None:
 
 def warn(text: str) -> None:
     """A warning on stderr."""
+    text = with_flags(text)
     Console(highlight=False, soft_wrap=True, file=sys.stderr).print(
         Text("warning    ", style="yellow") + Text(clean(text))
     )
@@ -53,6 +60,7 @@ def warn(text: str) -> None:
 
 def complain(text: str, hint: str = "") -> None:
     """An error on stderr, with what to do next."""
+    text = with_flags(text)
     console = Console(highlight=False, soft_wrap=True, file=sys.stderr)
     if len(text) > MAX_MESSAGE:
         text = f"{text[: MAX_MESSAGE // 2]} … {text[-MAX_MESSAGE // 2 :]}"

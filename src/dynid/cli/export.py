@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from dynid.cli.console import complain, emit_json, say, warn
-from dynid.cli.flags import with_flags
+import dynid
+from dynid.cli.console import complain, emit_json, say, warn, with_flags
 from dynid.cli.options import JsonFlag
 from dynid.cli.progress import progress
-from dynid.errors import ExportError, InconsistentModel
+from dynid.errors import InconsistentModel
 from dynid.workflow.doors import locked_joint
-from dynid.writers.export import export as write_export
 from dynid.writers.exported import Exported
 from dynid.writers.exporters import EXPORTERS
 
@@ -70,7 +69,7 @@ def export(
     locked = dict(locked_joint(item) for item in lock)
     try:
         with progress("writing and reading back"):
-            done = write_export(
+            done = dynid.export(
                 model,
                 to,
                 out,
@@ -81,10 +80,10 @@ def export(
                 flange=flange,
                 force=force,
             )
-    except ExportError as error:
-        complain(with_flags(str(error)))
+    except InconsistentModel as error:
         # A model that is not good enough to be exported is not a mistake of usage.
-        return 1 if isinstance(error, InconsistentModel) else 2
+        complain(str(error))
+        return 1
     _report(done, json=json)
     return 0
 
@@ -93,7 +92,7 @@ def _report(done: Exported, *, json: bool) -> None:
     for sentence in done.left_out:
         warn(f"left out: {sentence}")
     for k, notice in enumerate(done.notices):
-        warn(with_flags(notice if done.consistent or k else f"NOT CONSISTENT, written by `force`: {notice}"))
+        warn(notice if done.consistent or k else f"NOT CONSISTENT, written by `force`: {notice}")
     how = with_flags(done.how)
     if json:
         emit_json(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dynid.cli.console import say, warn
-from dynid.cli.flags import with_flags
+from dynid.cli.console import say, warn, with_flags
 from dynid.writers.exported import Exported
 
 __all__ = ["say_of_urdf", "urdf_content", "warn_of_urdf"]

@@ -173,20 +173,6 @@ def observe(a, w, s, theta, rotor, settings, t, q, dq, tau):
     return True
 
 
-@njit(cache=True, nogil=True)
-@no_type_check
-def observe_all(a, w, s, theta, rotor, settings, limits, t, q, dq, tau, out, flags):
-    """All samples of a block; limits are level and floor of the threshold."""
-    for k in range(t.shape[0]):
-        observe(a, w, s, theta, rotor, settings, t[k], q[k], dq[k], tau[k])
-        count = s.numbers[N_CALIBRATED]
-        for j in range(q.shape[1]):
-            out[k, j] = s.torque[j]
-            if t[k] - s.numbers[T_START] >= settings[1] and count > 0.0:
-                threshold = max(limits[0] * np.sqrt(s.squares[j] / count), limits[1])
-                flags[k] = flags[k] or abs(s.torque[j]) > threshold
-
-
 @dataclass(frozen=True, eq=False)
 class ContactReading:
     """What the observer sees at one sample."""
@@ -251,7 +237,7 @@ class ContactObserver:
 
 
 class MomentumObserver:
-    """The observer as it runs, one sample at a time or over a block; needs q, dq and torque."""
+    """The observer as it runs, one sample at a time; needs q, dq and torque."""
 
     def __init__(self, options: ContactObserver, theta: Float[Array, " n_columns"]) -> None:
         self.options, self.theta = options, np.array(theta)
@@ -333,39 +319,6 @@ class MomentumObserver:
             self._tau,
         )
         return self._reading()
-
-    def run(
-        self,
-        t: Float[Array, " n_samples"],
-        q: Float[Array, "n_samples n_dof"],
-        dq: Float[Array, "n_samples n_dof"],
-        tau: Float[Array, "n_samples n_dof"],
-    ) -> tuple[Float[Array, "n_samples n_dof"], Bool[Array, " n_samples"]]:
-        """External torque (N·m or N) and collision flag at every sample (s, rad) of a block, in compiled code.
-
-        Raises:
-            TrackingError: friction that remembers the path or depends on the load.
-        """
-        if needs_columns(self._rows):
-            raise TrackingError("a block is observed with friction that depends on velocity alone; use step()")
-        out, flags = np.zeros(q.shape), np.zeros(len(t), dtype=np.bool_)
-        limits = np.array([self.options.level, self.options.floor])
-        observe_all(
-            self._rows,
-            self._work,
-            self._state,
-            self.theta,
-            self._rotor,
-            self._settings,
-            limits,
-            np.array(t),
-            np.array(q),
-            np.array(dq),
-            np.array(tau),
-            out,
-            flags,
-        )
-        return out, flags
 
     @property
     def _settings(self) -> Float[Array, " 2"]:

@@ -12,8 +12,6 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
-from dynid.arrays import Array, Float
-from dynid.dynamics.motion import Motion
 from dynid.errors import TrackingError
 from dynid.tracking.samples import Sample
 
@@ -89,16 +87,6 @@ def smooth(t, q, dq, order, centre, G, W, out):
                 out[2, j] += W[2, i] * q[i, j]
 
 
-@njit(cache=True, nogil=True)
-@no_type_check
-def smooth_all(t, q, dq, order, half, G, W, out):
-    """`smooth` at every sample that has `half` neighbours on both sides."""
-    for k in range(half, t.shape[0] - half):
-        first, last = k - half, k + half + 1
-        velocity = dq[first:last] if dq.shape[0] > 0 else dq
-        smooth(t[first:last], q[first:last], velocity, order, half, G, W, out[k - half])
-
-
 @dataclass(frozen=True, kw_only=True)
 class KinematicFilter:
     """Local polynomials over a window that slides with the samples."""
@@ -121,21 +109,6 @@ class KinematicFilter:
     def at_rate(cls, rate_hz: float, *, half_window: float = 0.1) -> KinematicFilter:
         """For samples at a rate in Hz, with half a window in s."""
         return cls(half_samples=max(4, round(half_window * rate_hz)), gap=max(0.1, 5.0 / rate_hz))
-
-    def apply(
-        self,
-        t: Float[Array, " n_samples"],
-        q: Float[Array, "n_samples n_dof"],
-        dq: Float[Array, "n_samples n_dof"] | None = None,
-    ) -> Motion:
-        """The motion (rad, s) at all samples but the first and last `half_samples`, from a whole log without gaps."""
-        half, n = self.half_samples, 2 * self.half_samples + 1
-        if len(t) <= 2 * half:
-            raise TrackingError(f"{len(t)} samples are fewer than the window of {n}; log longer or shorten the window")
-        out = np.zeros((len(t) - 2 * half, 3, q.shape[1]))
-        speed = np.zeros((0, q.shape[1])) if dq is None else np.array(dq)
-        smooth_all(np.array(t), np.array(q), speed, self.order, half, np.zeros((9, 8)), np.zeros((3, n)), out)
-        return Motion(t[half : len(t) - half], out[:, 0], out[:, 1], out[:, 2])
 
     def start(self, n_dof: int) -> KinematicStream:
         """A running window for samples of `n_dof` joints."""

@@ -41,7 +41,7 @@ class TrackedMoment:
     """Samples in the estimate."""
     events: tuple[LoadEvent, ...] = ()
     share: float | None = None
-    """Fraction of the log that has been followed; None for a live source."""
+    """Fraction of the log that has been followed (dimensionless); None for a live source."""
 
 
 @dataclass(frozen=True, eq=False)

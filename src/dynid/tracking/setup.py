@@ -51,19 +51,20 @@ _MEASURES: dict[str, tuple[Measurement, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class TrackingOptions:
-    """What to follow, from what, and how fast."""
+    """What to follow, from what, and how fast; the command line shows these texts as its help."""
 
     from_wrong: float = 0.0
-    """Share by which the initial parameters are disturbed, sign by link and joint term; 0.2 is 20 %."""
+    """Share by which initial parameters are disturbed, sign by link and joint term (0.2 is 20 %)."""
     payload: bool = False
-    """Whether to follow the load on a known arm, and contacts, instead of the parameters of the arm."""
+    """Follow the load on a known arm, and contacts, instead of the parameters of the arm."""
     measure: Literal["torque", "base-wrench", "both"] = "torque"
+    """What is measured."""
     states: Literal["entries", "links"] = "entries"
     """entries: each parameter between its own bounds; links: whole links, always physically consistent."""
     max_mass: float = 5.0
     """The heaviest load, kg."""
     speed: float | None = None
-    """Replay at this many times real time; full speed where None."""
+    """Speed of a replay over real time (dimensionless) [default: full speed]."""
     half_window: float = 0.1
     """Half the window that gives velocity and acceleration, s."""
     rate: float = 1000.0
@@ -71,7 +72,7 @@ class TrackingOptions:
     checkpoint: Path | None = None
     """File to resume the filter of the arm from, if it is there, and to save it to."""
     seed: int = 0
-    """Of the signs of `from_wrong`."""
+    """Seed of the signs of the disturbance."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.from_wrong < 1.0:

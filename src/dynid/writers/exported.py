@@ -51,6 +51,10 @@ class ExportOptions:
     """Write parameters that are not physically consistent, and say so in the file."""
 
 
+DEFAULTS = ExportOptions()
+"""A fresh file of physically consistent parameters."""
+
+
 @dataclass(frozen=True)
 class Exported:
     """A file that was written, and how it was checked."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.disk import write_whole
 from dynid.errors import ExportError, ModelFileError
-from dynid.writers.exported import WARNING, Exported, relative_error, require_agreement
+from dynid.writers.exported import DEFAULTS, WARNING, Exported, ExportOptions, relative_error, require_agreement
 
-__all__ = ["FLANGE", "Load", "read_load", "write_load_settings"]
+__all__ = ["FLANGE", "Load", "read_load", "write_franka", "write_franka_desk", "write_urscript"]
 
 FLANGE = "flange"
 """Name of the frame that controllers mean."""
@@ -26,8 +26,6 @@ LARGEST_UR_INERTIA = 133.0
 """kg·m², above which a UR controller refuses an entry of the tensor."""
 MAX_LOAD_BYTES = 2**20
 """Largest payload file that is read, bytes; real ones stay below 10 kB."""
-LoadFormat = Literal["franka", "franka-desk", "ur"]
-"""Controllers whose load settings are written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,18 +116,35 @@ def _numbers(value: object, shape: tuple[int, ...]) -> Float[Array, "..."]:
     return numbers
 
 
-def write_load_settings(load: Load, path: Path, *, controller: LoadFormat, force: bool = False) -> Exported:
-    """Write a load (SI, flange frame) for a controller, after it has been read back.
+def write_franka(load: Load, path: Path, options: ExportOptions = DEFAULTS) -> Exported:
+    """Write a load (SI, flange frame) as the arguments of libfranka's setLoad; errors as of `write_urscript`."""
+    return _written(load, path, options, "franka", _franka, _read_franka)
 
-    Args:
-        load: in the frame of the flange.
-        path: the file.
-        controller: ``franka`` (arguments of libfranka's setLoad), ``franka-desk`` (end-effector configuration), ``ur``.
-        force: write a load that is not physically consistent, and say so.
+
+def write_franka_desk(load: Load, path: Path, options: ExportOptions = DEFAULTS) -> Exported:
+    """Write a load (SI, flange frame) as an end effector for Franka's Desk; errors as of `write_urscript`."""
+    done = _written(load, path, options, "franka-desk", _desk, _read_desk)
+    notice = "the transformation from flange to end effector is the identity: put yours in its place"
+    return replace(done, notices=(*done.notices, notice))
+
+
+def write_urscript(load: Load, path: Path, options: ExportOptions = DEFAULTS) -> Exported:
+    """Write a load (SI, flange frame) as a line of URScript, after it has been read back.
 
     Raises:
         ExportError: another frame, a load that is not physically consistent, or numbers that the controller refuses.
     """
+    return _written(load, path, options, "ur", _urscript, _read_urscript)
+
+
+def _written(
+    load: Load,
+    path: Path,
+    options: ExportOptions,
+    controller: str,
+    write: Callable[[Load, tuple[str, ...]], str],
+    read: Callable[[str], InertialParameters],
+) -> Exported:
     if load.frame != FLANGE:
         raise ExportError(
             f"{load.source}: the load is given in the frame of {load.frame}, but controllers mean the flange; say "
@@ -138,20 +153,15 @@ def write_load_settings(load: Load, path: Path, *, controller: LoadFormat, force
     problems: tuple[str, ...] = ()
     check = consistency(load.inertial)
     if load.mass <= 0.0 or not check.holds:
-        problem = f"load not physically consistent: {', '.join(check.failing) or 'mass'}"
-        if not force:
-            raise ExportError(f"{path}: not written, {problem}; move more joints with the load, or use `force`")
-        problems = (problem,)
+        problems = (f"load not physically consistent: {', '.join(check.failing) or 'mass'}",)
+        if not options.force:
+            raise ExportError(f"{path}: not written, {problems[0]}; move more joints with the load, or use `force`")
     if controller == "ur":
         _check_ur(load, path)
-    text = {"franka": _franka, "franka-desk": _desk, "ur": _urscript}[controller](load, problems)
-    again = _READERS[controller](text)
-    error = require_agreement(path, [("load", relative_error(load.inertial.pi, again.pi))])
-    notices = problems
-    if load.unseen:
-        notices = (*notices, f"the log did not show {', '.join(load.unseen)} of this load: these are guesses")
-    if controller == "franka-desk":
-        notices = (*notices, "the transformation from flange to end effector is the identity: put yours in its place")
+    text = write(load, problems)
+    error = require_agreement(path, [("load", relative_error(load.inertial.pi, read(text).pi))])
+    guesses = f"the log did not show {', '.join(load.unseen)} of this load: these are guesses"
+    notices = (*problems, guesses) if load.unseen else problems
     write_whole(path, text)
     return Exported(path, controller, error, 0, "a parser of its own", (), notices, not problems, "load")
 
@@ -237,7 +247,3 @@ def _read_urscript(text: str) -> InertialParameters:
     if not math.isfinite(mass):
         raise ExportError("the URScript line cannot be read back")
     return InertialParameters.from_com(mass, [x, y, z], [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-_READERS = {"franka": _read_franka, "franka-desk": _read_desk, "ur": _read_urscript}
-"""What reads a file back, by controller."""

@@ -28,7 +28,15 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
 from dynid.regression.model import IdentifiedModel
-from dynid.writers.exported import AGREEMENT, Exported, export_motion, relative_error, require_agreement
+from dynid.writers.exported import (
+    AGREEMENT,
+    DEFAULTS,
+    Exported,
+    ExportOptions,
+    export_motion,
+    relative_error,
+    require_agreement,
+)
 from dynid.writers.in_place import Share, Template, read_template, reread
 from dynid.writers.joint_terms import PassiveTerms
 from dynid.writers.mjcf_check import NOT_INSTALLED, mujoco_torque, own_torque, pinocchio_mjcf_torque
@@ -42,14 +50,7 @@ PASSIVE = ("armature", "damping", "frictionloss")
 """Attributes of a joint that hold rotor inertia, damping and dry friction."""
 
 
-def write_mjcf(
-    model: IdentifiedModel,
-    path: Path,
-    *,
-    template: Path | None = None,
-    lock: Mapping[str, float] | None = None,
-    force: bool = False,
-) -> Exported:
+def write_mjcf(model: IdentifiedModel, path: Path, options: ExportOptions = DEFAULTS) -> Exported:
     """Write an identified model (SI) as MJCF, after it has been read back and the torque agreed.
 
     MuJoCo reads it back where it is installed; otherwise Pinocchio's and dynid's own parser do.
@@ -57,28 +58,26 @@ def write_mjcf(
     Args:
         model: what to write.
         path: the file.
-        template: an MJCF of the same robot; only inertias, armature, damping and frictionloss change.
-        lock: positions (rad or m) of joints that move in the template but not in the model.
-        force: write parameters that are not physically consistent, and say so in the file.
+        options: a `template` changes in inertias, damping and friction (and armature) only, every other byte stays.
 
     Raises:
         ExportError: no full or no physically consistent parameters, another robot's template, or a torque that differs.
     """
-    content, robot = robot_content(model, path, file="MJCF", rotors=True, force=force), model.model.robot
+    content, robot = robot_content(model, path, file="MJCF", rotors=True, force=options.force), model.model.robot
     left_out, notices = content.passive.left_out, content.problems
     held: Mapping[str, float] = {}
-    if template is None:
+    if options.template is None:
         left_out = (*left_out, *_unsaid(robot))
         data = content.fresh(
             lambda comments: mjcf_text(robot, content.links, content.passive, comments=comments), left_out
         )
     else:
-        found = read_template(template, robot, lock or {}, ("mujoco",))
+        found = read_template(options.template, robot, options.lock, ("mujoco",))
         data, told = _edited(found, content.links, content.passive)
         data = content.signed(data)
         notices, held = (*notices, *told, *_other_gravity(found.tree.gravity, robot)), found.held
     motion = export_motion(TorqueModel(robot))
-    errors, by, doubts = _read_back(data, content, motion, held, fresh=template is None)
+    errors, by, doubts = _read_back(data, content, motion, held, fresh=options.template is None)
     error = require_agreement(path, errors)
     write_whole(path, data)
     return Exported(

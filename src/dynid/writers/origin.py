@@ -10,7 +10,7 @@ from pathlib import Path
 from dynid.chain.formats.xml import read_markup
 from dynid.errors import ExportError, RobotError
 from dynid.regression.model import IdentifiedModel
-from dynid.writers.exported import Exported
+from dynid.writers.exported import Exported, ExportOptions
 from dynid.writers.urdf import write_urdf
 
 __all__ = ["RobotOrigin", "robot_origin", "write_urdf_like_its_origin"]
@@ -98,7 +98,7 @@ def write_urdf_like_its_origin(model: IdentifiedModel, path: Path) -> Exported:
     origin = robot_origin(model, "robot")
     if origin.path is not None:
         try:
-            done = write_urdf(model, path, template=origin.path, lock=origin.lock)
+            done = write_urdf(model, path, ExportOptions(template=origin.path, lock=origin.lock))
         except ExportError as error:
             origin = replace(origin, path=None, reason=str(error))
         else:

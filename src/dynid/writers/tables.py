@@ -17,9 +17,9 @@ from dynid.disk import write_whole
 from dynid.errors import ExportError
 from dynid.regression.estimate import UNRELIABLE
 from dynid.regression.model import IdentifiedModel
-from dynid.writers.exported import N_CHECKED, Exported, require_agreement, torque_error
+from dynid.writers.exported import DEFAULTS, N_CHECKED, Exported, ExportOptions, require_agreement, torque_error
 
-__all__ = ["TableRow", "parameter_rows", "write_table"]
+__all__ = ["TableRow", "parameter_rows", "write_csv_table", "write_json_table"]
 
 TABLE_FORMAT = "dynid-parameters/1"
 """Name and version of the JSON table."""
@@ -81,37 +81,48 @@ def parameter_rows(model: IdentifiedModel) -> list[TableRow]:
     ]
 
 
-def write_table(model: IdentifiedModel, path: Path, *, kind: Literal["csv", "json"]) -> Exported:
-    """Write parameters (SI) as a table, after it has been read back and re-predicted the torque.
+def write_csv_table(model: IdentifiedModel, path: Path, options: ExportOptions = DEFAULTS) -> Exported:
+    """Write parameters (SI) as CSV, after it has been read back and has re-predicted the torque.
 
     Raises:
         ExportError: read back it says something else.
     """
-    rows = parameter_rows(model)
-    if kind == "csv":
-        text = _csv(rows)
-        found = [(row["kind"], row["symbol"], float(row["value"])) for row in csv.DictReader(io.StringIO(text))]
-    else:
-        content = {
-            "format": TABLE_FORMAT,
-            "robot": model.model.robot.name,
-            "joints": list(model.model.robot.joint_names),
-            "estimator": model.estimator,
-            "status": model.status,
-            "consistent": model.consistent,
-            "rule": model.rule,
-            "parameters": [asdict(row) for row in rows],
-        }
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        found = [(row["kind"], row["symbol"], row["value"]) for row in json.loads(text)["parameters"]]
-    wanted = "base" if model.theta is None else "full"
-    numbers = {symbol: value for what, symbol, value in found if what == wanted}
-    names = model.base.leading if wanted == "base" else model.model.symbols
+    text = _csv(parameter_rows(model))
+    found = [(row["kind"], row["symbol"], float(row["value"])) for row in csv.DictReader(io.StringIO(text))]
+    return _written(model, path, "csv", text, found)
+
+
+def write_json_table(model: IdentifiedModel, path: Path, options: ExportOptions = DEFAULTS) -> Exported:
+    """Write parameters (SI) as JSON, after it has been read back and has re-predicted the torque.
+
+    Raises:
+        ExportError: read back it says something else.
+    """
+    content = {
+        "format": TABLE_FORMAT,
+        "robot": model.model.robot.name,
+        "joints": list(model.model.robot.joint_names),
+        "estimator": model.estimator,
+        "status": model.status,
+        "consistent": model.consistent,
+        "rule": model.rule,
+        "parameters": [asdict(row) for row in parameter_rows(model)],
+    }
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    found = [(row["kind"], row["symbol"], row["value"]) for row in json.loads(text)["parameters"]]
+    return _written(model, path, "json", text, found)
+
+
+def _written(
+    model: IdentifiedModel, path: Path, kind: str, text: str, found: Sequence[tuple[str, str, float]]
+) -> Exported:
+    full = model.theta is not None
+    numbers = {symbol: value for what, symbol, value in found if what == ("full" if full else "base")}
+    names = model.model.symbols if full else model.base.leading
     if set(numbers) != set(names):
         raise ExportError(f"{path}: not written, read back its parameters have other names")
     values = np.array([numbers[name] for name in names])
-    theta = values if wanted == "full" else model.base.lift(values)
-    error = require_agreement(path, [("torque", torque_error(model, theta))])
+    error = require_agreement(path, [("torque", torque_error(model, values if full else model.base.lift(values)))])
     write_whole(path, text)
     return Exported(path, kind, error, N_CHECKED, f"Python's {kind} module", subject=model.model.robot.name)
 

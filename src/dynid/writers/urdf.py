@@ -20,7 +20,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
 from dynid.regression.model import IdentifiedModel
-from dynid.writers.exported import Exported, export_motion, relative_error, require_agreement
+from dynid.writers.exported import DEFAULTS, Exported, ExportOptions, export_motion, relative_error, require_agreement
 from dynid.writers.in_place import Share, Template, read_template
 from dynid.writers.joint_terms import PassiveTerms
 from dynid.writers.robot_file import UNLIMITED, number, numbers, robot_content
@@ -31,36 +31,27 @@ TILT = 0.02
 """m/s² by which gravity may differ from straight down before a reader of the URDF is told."""
 
 
-def write_urdf(
-    model: IdentifiedModel,
-    path: Path,
-    *,
-    template: Path | None = None,
-    lock: Mapping[str, float] | None = None,
-    force: bool = False,
-) -> Exported:
+def write_urdf(model: IdentifiedModel, path: Path, options: ExportOptions = DEFAULTS) -> Exported:
     """Write an identified model (SI) as URDF, after Pinocchio has read it back and agreed on the torque.
 
     Args:
         model: what to write.
         path: the file.
-        template: a URDF of the same robot; only its inertias, damping and friction change, every other byte stays.
-        lock: positions (rad or m) of joints that move in the template but not in the model.
-        force: write parameters that are not physically consistent, and say so in the file.
+        options: a `template` changes in inertias, damping and friction (and armature) only, every other byte stays.
 
     Raises:
         ExportError: no full or no physically consistent parameters, another robot's template, or a torque that differs.
     """
-    content, robot = robot_content(model, path, file="URDF", rotors=False, force=force), model.model.robot
+    content, robot = robot_content(model, path, file="URDF", rotors=False, force=options.force), model.model.robot
     left_out, notices = (*content.passive.left_out, *_unsaid(robot)), content.problems
     held: Mapping[str, float] = {}
-    if template is None:
+    if options.template is None:
         data = content.fresh(
             lambda comments: urdf_text(robot, content.links, content.passive, comments=comments), left_out
         )
         text = data.decode()
     else:
-        found = read_template(template, robot, lock or {}, ("robot",))
+        found = read_template(options.template, robot, options.lock, ("robot",))
         shares, told = found.shares(content.links)
         data = content.signed(edited(found.document, [*_inertial_edits(shares), *_joint_edits(found, content.passive)]))
         text = data.decode(found.document.encoding)

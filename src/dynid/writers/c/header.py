@@ -19,7 +19,7 @@ from dynid.writers.c.check import check_header
 from dynid.writers.c.code import ZERO, Code, Scalar, c_comment, c_name, literal
 from dynid.writers.c.dynamics import ChainCode
 from dynid.writers.c.friction import HELPERS, JointCode, formula_code, gear_links, motor_values, term_inputs
-from dynid.writers.exported import Exported, export_motion, require_consistent, warning_line
+from dynid.writers.exported import DEFAULTS, Exported, ExportOptions, export_motion, require_consistent, warning_line
 from dynid.writers.joint_terms import JointTerm, terms_by_joint
 
 __all__ = ["HeaderSource", "write_c_header"]
@@ -32,7 +32,7 @@ _UNITS = str.maketrans({"·": "*", "²": "^2", "³": "^3"})
 """Units in ASCII, which comments of C are written in."""
 
 
-def write_c_header(model: IdentifiedModel, path: Path, *, prefix: str | None = None, force: bool = False) -> Exported:
+def write_c_header(model: IdentifiedModel, path: Path, options: ExportOptions = DEFAULTS) -> Exported:
     """Write a C99 header (SI), after what it computes has been compared with dynid's own numbers.
 
     It is compiled and run where there is a C compiler; elsewhere the expressions it is printed from are evaluated, and
@@ -41,15 +41,14 @@ def write_c_header(model: IdentifiedModel, path: Path, *, prefix: str | None = N
     Args:
         model: what to write.
         path: the file.
-        prefix: what every name in the header starts with; the robot's name where None.
-        force: write parameters that are not physically consistent, and say so in the header.
+        options: `prefix` is what every name in the header starts with.
 
     Raises:
         ExportError: no physically consistent parameters, or numbers that differ; nothing was written.
     """
-    notices = require_consistent(model, path, force=force)
+    notices = require_consistent(model, path, force=options.force)
     source = HeaderSource(
-        model.model, model.parameters, c_name(prefix or model.model.robot.name), _story(model, notices)
+        model.model, model.parameters, c_name(options.prefix or model.model.robot.name), _story(model, notices)
     )
     text = source.text()
     checked = check_header(text, source.bodies, source.prefix, model.model, model.parameters, path)
