@@ -15,13 +15,12 @@ from dynid.recording import Recording
 from dynid.regression import ControllerSamples
 from tests.regression.arms import exciting_motion, frictional
 
-ARM = load_robot("spatial2r")
+ARM = load_robot("planar2r")
 FRICTION = "viscous+coulomb"
 LOAD = InertialParameters.from_order([1.0, 0.1, 0.0, 0.0, 0.01, 0, 0, 0.01, 0, 0.01], "urdf")
 """What the arm carries in a log with load, 1 kg."""
 NOISE = 0.01
 """Torque noise over the RMS torque of a joint."""
-SECONDS = 20.0
 
 
 @cache
@@ -31,14 +30,14 @@ def model_and_theta() -> tuple[TorqueModel, Array]:
 
 
 @cache
-def run(seed: int, *, load: bool = False, delay: float = 0.0) -> Recording:
+def run(seed: int, *, load: bool = False, delay: float = 0.0, seconds: float = 20.0) -> Recording:
     """A log whose torque stamps lag by `delay` (s)."""
     rng = np.random.default_rng(seed)
     model, theta = model_and_theta()
     theta = np.array(theta)
     if load:
         theta[10:20] += LOAD.pi
-    motion = exciting_motion(ARM, rng, seconds=SECONDS)
+    motion = exciting_motion(ARM, rng, seconds=seconds)
     tau = model.torque(motion, theta)
     tau = np.column_stack([np.interp(motion.t - delay, motion.t, column) for column in tau.T])
     tau = tau + NOISE * np.sqrt(np.mean(tau**2, axis=0)) * rng.normal(size=tau.shape)

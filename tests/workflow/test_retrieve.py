@@ -50,25 +50,11 @@ def test_bounds_may_be_a_value_and_the_log_settings_of_the_model_stay(given):
     assert isinstance(of, dict)
     assert of["command"] == "reverse"
     prints_well(result)
-    assert repr(result).startswith("ModelRetrieval('spatial2r': multistart, objective ")
+    assert repr(result).startswith("ModelRetrieval('planar2r': multistart, objective ")
 
 
-@pytest.mark.parametrize(
-    ("options", "kind", "message"),
-    [
-        ({"engine": "luck"}, ConfigError, "engine: no 'luck'; known: annealing, multistart"),
-        ({"objective": "beauty"}, ConfigError, "objective: no 'beauty'; known: coefficients, one-step"),
-        ({"bounds": 7}, ConfigError, "bounds: expected a CSV file"),
-        ({"config": 7}, ConfigError, "config: expected a TOML file"),
-        ({"seed": -1}, ConfigError, "seed -1"),
-        ({"objective": "one-step", "weighted": True}, ParameterError, "weighted goes with"),
-    ],
-)
-def test_wrong_options_are_told_what_was_expected(given, options, kind, message):
-    with pytest.raises(kind, match=message):
-        dynid.retrieve(given, **options)
-
-
-def test_a_wrong_model_is_told_what_was_expected():
-    with pytest.raises(ConfigError, match=r"model: expected a model\.json or an IdentifiedModel, got int"):
-        dynid.retrieve(7)  # type: ignore[arg-type]
+def test_what_cannot_be_asked_together_is_refused(given):
+    with pytest.raises(ParameterError, match="weighted goes with the objective coefficients"):
+        dynid.retrieve(given, objective="one-step", weighted=True)
+    with pytest.raises(ConfigError, match="seed -1"):
+        dynid.retrieve(given, seed=-1)
