@@ -247,7 +247,7 @@ def friction(
         )
         refitted = known.with_friction(
             found,
-            settings=replace(settings, cutoff_hz=float(plan.low_pass.cutoff_hz)),
+            settings=replace(settings, cutoff_hz=float(plan.low_pass.cutoff_hz), remembered_gains=False),
             results={
                 "relative_error_percent": found.fit.relative_percent,
                 "relative_error_percent_without": found.without.relative_percent,
