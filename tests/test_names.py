@@ -38,7 +38,7 @@ def public_definitions(path: Path) -> Iterator[str]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
             if "__all__" in names and node.value is not None:
-                exported |= {text.value for text in ast.walk(node.value) if isinstance(text, ast.Constant)}
+                exported |= {str(text.value) for text in ast.walk(node.value) if isinstance(text, ast.Constant)}
             assigned |= names
     yield from sorted(assigned & exported)
 

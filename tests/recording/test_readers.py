@@ -64,6 +64,14 @@ def test_a_stream_may_be_left_early(tmp_path, rng, kind):
     gc.collect()
 
 
+@pytest.mark.parametrize("kind", ["hdf5", "parquet"])
+def test_a_file_with_an_unknown_ending_is_known_by_its_first_bytes(tmp_path, rng, kind):
+    recording = make_recording(rng)
+    WRITERS[kind][1](tmp_path / WRITERS[kind][0], recording)
+    (tmp_path / WRITERS[kind][0]).rename(tmp_path / "run.dat")
+    assert_same(read_recording(tmp_path / "run.dat", JOINTS), recording)
+
+
 def test_joints_are_found_by_name_in_any_order(tmp_path, rng):
     recording = make_recording(rng)
     WRITERS["csv by name"][1](tmp_path / "log.csv", recording)

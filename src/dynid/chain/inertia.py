@@ -23,10 +23,10 @@ INERTIAL_UNITS = ("kg", *("kg·m",) * 3, *("kg·m²",) * 6)
 ParameterOrder = Literal["dynid", "urdf", "mjcf", "khalil"]
 """Whose order a plain vector of ten numbers is in; see `InertialParameters.to_order`."""
 
-# Row-major positions of the six numbers Ixx Ixy Iyy Ixz Iyz Izz in a 3×3 matrix.
-_ROWS = np.array([0, 0, 1, 0, 1, 2])
-_COLUMNS = np.array([0, 1, 1, 2, 2, 2])
+_ROWS, _COLUMNS = np.array([0, 0, 1, 0, 1, 2]), np.array([0, 1, 1, 2, 2, 2])
+"""Where Ixx Ixy Iyy Ixz Iyz Izz stand in the 3×3 tensor."""
 _KHALIL = np.array([4, 5, 7, 6, 8, 9, 1, 2, 3, 0])
+"""Where Khalil's XX XY XZ YY YZ ZZ MX MY MZ M stand in `INERTIAL_NAMES`."""
 
 
 @dataclass(frozen=True, eq=False)

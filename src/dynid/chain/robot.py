@@ -137,7 +137,9 @@ class Joint:
             object.__setattr__(self, "axis", readonly(axis))
         nominal = self.link.nominal
         if nominal is not None and np.max(np.abs(nominal.pi)) > MAX_INERTIA:
-            raise RobotError(f"joint {self.name!r}: the mass or inertia of link {self.link.name!r} is beyond any")
+            raise RobotError(
+                f"joint {self.name!r}: the mass or inertia of link {self.link.name!r} is beyond any robot's"
+            )
         self.limits.check(self.name)
         if not 0.0 <= self.rotor_inertia < np.inf:
             raise RobotError(f"joint {self.name!r}: rotor inertia {self.rotor_inertia:g} is not a positive number")

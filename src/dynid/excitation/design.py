@@ -271,7 +271,7 @@ def _n_judged(basis: Basis) -> int:
 
 
 def _n_samples(basis: Basis, model: TorqueModel) -> int:
-    """Times (s) that resolve the curve and give enough equations."""
+    """Number of samples that resolves the curve and gives enough equations."""
     enough = 3 * model.n_params // model.n_dof
     return max(16 * basis.n_free, enough)
 

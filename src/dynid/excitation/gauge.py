@@ -28,6 +28,7 @@ from dynid.excitation.limits.motion_limits import ROUNDING, MotionLimits
 __all__ = ["Gauge", "Placement"]
 
 _TINY = 1e-200
+"""Keeps a divisor above zero where a joint does not move at all."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ class Objective:
     anchor: Float[Array, " n_dof"]
     """A pose in rad or m that keeps all path limits: motions that break one shrink towards it."""
     n_samples: int
-    """Times in s at which motions are judged."""
+    """Number of samples at which motions are judged."""
 
     @cached_property
     def _t(self) -> Float[Array, " n_samples"]:

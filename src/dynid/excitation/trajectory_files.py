@@ -25,6 +25,7 @@ from dynid.excitation.trajectory import Cruise, Hold, MotionPiece, Move, Traject
 __all__ = ["read_coefficients", "write_coefficients", "write_poses", "write_ros", "write_trajectory"]
 
 FORMAT = "dynid trajectory 1"
+"""What a file of coefficients says it is; another number would be another layout."""
 
 
 def write_trajectory(path: Path, trajectory: Trajectory, *, rate_hz: float = 1000.0) -> Motion:

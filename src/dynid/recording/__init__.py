@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 MODULES = (
     "recording",
+    "spelling",
     "raw",
     "column_map",
     "log_format",
-    "spelling",
     "columns",
     "formats",
     "readers",

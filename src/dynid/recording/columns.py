@@ -12,6 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.errors import RecordingError
+from dynid.prose import counted
 from dynid.recording.column_map import EVERY, ColumnMap, unit_factor
 from dynid.recording.log_format import LogBlock, LogTable
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
@@ -292,7 +293,7 @@ class _Search:
 
     def robot(self) -> str:
         """The robot's joints in words."""
-        return f"the robot has {_plural('joint', self.joint_names)} {', '.join(self.joint_names)}"
+        return f"the robot has {counted(len(self.joint_names), 'joint')} {', '.join(self.joint_names)}"
 
     def example(self) -> str:
         """What a column map may say: a column for the time, and those that are numbered as the joints are."""
@@ -320,7 +321,3 @@ class _Search:
             f"{self.table.source}: no column {', '.join(self.missing)}; {self.robot()}; the file has {listing}"
             f"{hint}{unfit}; rename them or give a column map{self.example()}"
         )
-
-
-def _plural(word: str, items: Sequence[object]) -> str:
-    return f"{len(items)} {word}{'' if len(items) == 1 else 's'}"

@@ -78,7 +78,7 @@ class Conditioning:
         if recording.n_samples < MIN_SAMPLES:
             raise RecordingError(
                 f"{recording.source}: only {recording.n_samples} samples; identification needs at least {MIN_SAMPLES}, "
-                "better some thousands"
+                "preferably thousands"
             )
         huge = [name for name in recording.signals if np.max(np.abs(getattr(recording, name))) > MAX_VALUE]
         if huge:

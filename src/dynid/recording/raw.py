@@ -12,13 +12,12 @@ from dynid.arrays import Array, Bool, Float, Int, readonly
 from dynid.errors import RecordingError
 from dynid.prose import counted
 from dynid.recording.recording import Recording, measurable
+from dynid.recording.spelling import STEMS
 
-__all__ = ["RAW_SIGNALS", "STEMS_IN_LOG", "RawLog", "increasing"]
+__all__ = ["RAW_SIGNALS", "RawLog", "increasing"]
 
 RAW_SIGNALS = ("q", "dq", "tau", "current")
 """Signals of the joints that the doctor looks at."""
-STEMS_IN_LOG = {"q": "q", "dq": "dq", "tau": "tau", "current": "i"}
-"""What the columns of a log are called where nothing else is known: this and the number of the joint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +82,7 @@ class RawLog:
         """What the file calls the column of a signal of a joint."""
         place = self.joint_names.index(joint)
         names = self.columns.get(signal)
-        return f"{STEMS_IN_LOG[signal]}{place + 1}" if names is None else names[place]
+        return f"{STEMS[signal][0]}{place + 1}" if names is None else names[place]
 
     def rows(self, kept: Bool[Array, " n_samples"] | Int[Array, " n_kept"]) -> RawLog:
         """Some of the rows: those of a mask, or by place."""

@@ -31,6 +31,7 @@ UNIFORM = 1e-6
 USED = 0.8
 """Share of every limit that `smooth_motion` uses."""
 HARMONICS = 5
+"""Of the random Fourier series: as many as a designed excitation has by default."""
 FREE = {"revolute": (2.0, 2.0, 10.0), "prismatic": (0.5, 0.5, 2.5)}
 """Reach (rad or m), speed (per s) and acceleration (per s²) where a joint has no limits."""
 

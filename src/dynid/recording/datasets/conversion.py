@@ -21,9 +21,13 @@ RowRange = tuple[int, int] | None
 UR_COLUMNS = 19
 """Time, six positions, velocities and currents; what follows differs from file to file."""
 UR_DECIMALS = 6
+"""Of the stamps in s: the controller's clock counts in ms, the rest is rounding of a difference."""
 SERIES_HZ = 200.0
+"""Rate at which designed series are sampled: far above their highest harmonic."""
 WAM_RECORD_COLUMNS = 15
+"""Time, seven positions and seven torques."""
 WAM_REFERENCE_HZ = 1000.0
+"""Rate of the WAM's own control loop, at which its references are written."""
 
 
 def convert(kind: str, files: Mapping[str, bytes], *, rows: RowRange = None) -> dict[str, Recording]:
@@ -78,6 +82,7 @@ def _stem(name: str) -> str:
 
 
 PANDA_PARTS = ("time", "positions", "velocity", "torques")
+"""Endings of the four texts of a log, as the authors name them."""
 
 
 def _panda(files: Mapping[str, bytes], rows: RowRange) -> dict[str, Recording]:

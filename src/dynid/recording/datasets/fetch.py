@@ -28,7 +28,9 @@ SCHEMES = ("https",)
 MAX_BYTES = 256 * 2**20
 """The largest download, and the largest content of an archive, where a data set does not say its size."""
 MAX_MEMBERS = 10_000
+"""Files of an archive at most; those of the data sets have hundreds."""
 CHUNK_BYTES = 1 << 16
+"""Of a download, counted and checked one by one."""
 TIMEOUT = 30.0
 """Seconds without a byte after which a download is given up."""
 

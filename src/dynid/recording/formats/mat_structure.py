@@ -16,11 +16,13 @@ from dynid.errors import RecordingError
 __all__ = ["loadable_variables"]
 
 HEADER_BYTES = 128
+"""Of a MAT file, version 5: text, version and byte order."""
 MAX_LOADED_BYTES = 2 * 2**30
 """Largest content, decompressed; longer logs belong into version 7.3, which is read piece by piece."""
 MAX_NESTED = 16
 """Structs in structs."""
 INT8, UINT32, INT32, MATRIX, COMPRESSED = 1, 6, 5, 14, 15
+"""Types of blocks, as MathWorks numbers them."""
 NUMERIC = (1, 2, 3, 4, 5, 6, 7, 9, 12, 13)
 """Types of blocks of numbers."""
 TEXT = (1, 2, 3, 4, 16, 17, 18)
@@ -28,6 +30,7 @@ TEXT = (1, 2, 3, 4, 16, 17, 18)
 CELL, STRUCT, CHAR, DOUBLE, UINT64 = 1, 2, 4, 6, 15
 """Classes of arrays; numbers are `DOUBLE` to `UINT64`."""
 COMPLEX = 0x08
+"""Flag of an array with an imaginary part."""
 
 
 class _Unfit(Exception):

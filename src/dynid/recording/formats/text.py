@@ -25,6 +25,7 @@ from dynid.recording.spelling import STEMS
 __all__ = ["TEXT", "write_csv"]
 
 GZIP_MAGIC = b"\x1f\x8b"
+"""First bytes of a gzip file, whatever its name."""
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at to find its header, separator and decimal mark."""
 TEXT_BYTES = 1 << 21
