@@ -11,7 +11,7 @@ import shutil
 import stat
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
@@ -23,7 +23,16 @@ try:
 except ImportError:  # not on Windows; there, runs into one folder are not kept apart
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["at_once", "claimed", "read_json", "read_text", "read_toml", "whole_file", "write_whole"]
+__all__ = [
+    "at_once",
+    "claimed",
+    "read_json",
+    "read_text",
+    "read_toml",
+    "refuse_replacing",
+    "whole_file",
+    "write_whole",
+]
 
 MAX_TEXT_BYTES = 64 * 2**20
 """Largest configuration or model file that is read; real ones stay below 10 MB."""
@@ -32,6 +41,8 @@ _KEY_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"""(?<![\w"'.-]){_KEY_PART}(?:[ \t]*+\.[ \t]*+{_KEY_PART}){{64}}""")
 CLAIM_PATIENCE = 60.0
 """How long one run waits for another that writes into the same folder, s; writing takes about one."""
+_CLAIMED: ContextVar[frozenset[Path]] = ContextVar("claimed", default=frozenset())
+"""Folders that this run has claimed already."""
 _HELD: ContextVar[dict[Path, Path] | None] = ContextVar("held", default=None)
 """Inside `at_once`: the hidden parts that wait there, by the files they will be."""
 
@@ -128,6 +139,33 @@ def at_once() -> Iterator[None]:
                 temporary.unlink()
 
 
+def refuse_replacing(
+    inputs: Iterable[Path], outputs: Iterable[Path], *, unasked: Mapping[Path, str] | None = None
+) -> None:
+    """Refuse to write a file in the place of one that was read, or of somebody else's.
+
+    Args:
+        inputs: files that were read; what is no file is passed over.
+        outputs: files that will be written, each because its name was given.
+        unasked: files that will be written beside these, with a text that every file of that kind holds: one without it
+            is somebody else's.
+
+    Raises:
+        OutputError: naming the file.
+    """
+    beside = unasked or {}
+    read = [path for path in inputs if path.is_file()]
+    for path in (*outputs, *beside):
+        if not path.is_file():
+            continue
+        if any(path.samefile(other) for other in read):
+            raise OutputError(f"{path}: is read by this very run and would be replaced; choose another name to write")
+        if path in beside and beside[path].encode() not in path.read_bytes():
+            raise OutputError(
+                f"{path}: is there already and would be replaced; it was not written by dynid, so choose another name"
+            )
+
+
 def _refusal(path: Path, error: OSError | ValueError) -> OutputError:
     reason = error.strerror if isinstance(error, OSError) else None
     return OutputError(f"{path}: cannot be written: {reason or error}; choose another place")
@@ -150,20 +188,27 @@ def claimed(folder: Path) -> Iterator[None]:
     """Keep other runs of dynid from writing into a folder meanwhile, so that it holds the files of one run.
 
     Waits for a run that is writing there. The claim ends with the block, or with the process, however that ends; it is
-    a lock of the operating system on the folder itself and leaves no file.
+    a lock of the operating system on the folder itself and leaves no file. Inside the block the same folder can be
+    claimed again.
 
     Raises:
         OutputError: another run does not end, or the folder cannot be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
+        place = folder.resolve()
+        handle = None if place in _CLAIMED.get() else os.open(folder, os.O_RDONLY)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
         raise _refusal(folder, error) from error
+    if handle is None:
+        yield
+        return
+    token = _CLAIMED.set(_CLAIMED.get() | {place})
     try:
         _lock(folder, handle)
         yield
     finally:
+        _CLAIMED.reset(token)
         os.close(handle)
 
 

@@ -7,7 +7,7 @@ from dynid.chain.lint import LintReport, lint, repair
 from dynid.chain.plausibility import LintFinding
 from dynid.chain.robot import BASE, Joint, Limits, Link, Robot
 
-MODULES = ("inertia", "consistency", "placement", "robot", "denavit", "formats", "plausibility", "lint", "library")
+MODULES = ("inertia", "consistency", "placement", "robot", "denavit", "formats", "plausibility", "library", "lint")
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [

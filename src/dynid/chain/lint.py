@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
-from typing import get_args
+from typing import TypedDict, get_args
 
 import numpy as np
 
@@ -16,17 +17,46 @@ from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 from dynid.chain.formats.urdf import URDF_TENSOR
 from dynid.chain.formats.xml import Document, Element, SetAttribute, edited, parse_markup, read_markup
 from dynid.chain.inertia import InertialParameters
+from dynid.chain.library import BUILT_IN, load_robot
 from dynid.chain.placement import transform
 from dynid.chain.plausibility import LintFinding, LintSeverity, implausibilities
 from dynid.chain.robot import BASE, Robot
 from dynid.disk import write_whole
-from dynid.errors import RobotError
-from dynid.prose import counted, html_table
+from dynid.errors import RobotError, RobotFileError
+from dynid.prose import Document as Prose
+from dynid.prose import Grid, Line, as_html, as_text, counted
 
 __all__ = ["LintReport", "Repair", "RepairedLink", "lint", "repair"]
 
 CHANGED = 1e-12
 """Relative to the largest entry of the tensor: entries that differ by less keep their bytes in the file."""
+
+
+class LintFindingJson(TypedDict):
+    """One thing that is wrong or odd."""
+
+    link: str
+    code: str
+    severity: str
+    evidence: str
+    fix: str
+
+
+class RepairedJson(TypedDict):
+    """One link that was repaired."""
+
+    link: str
+    note: str
+
+
+class LintJson(TypedDict):
+    """All that `lint` and `repair` tell."""
+
+    robot: str
+    n_links: int
+    possible: bool
+    findings: list[LintFindingJson]
+    repaired: list[RepairedJson]
 
 
 @dataclass(frozen=True)
@@ -48,16 +78,37 @@ class LintReport:
         """Whether every inertia is physically consistent."""
         return not self.of("impossible")
 
+    def json(self) -> LintJson:
+        """What scripts read of it (SI)."""
+        return {
+            "robot": self.source,
+            "n_links": self.n_links,
+            "possible": self.consistent,
+            "findings": [
+                {"link": f.link, "code": f.code, "severity": f.severity, "evidence": f.evidence, "fix": f.fix}
+                for f in self.findings
+            ],
+            "repaired": [],
+        }
+
+    def document(self) -> Prose:
+        """The findings from top to bottom, as the terminal shows them."""
+        head = Line("robot", f"{self.source}   {self.n_links} links looked at")
+        if not self.findings:
+            return head, Line("verdict", "nothing impossible, nothing suspicious")
+        rows = tuple((f.severity, f.link, f.code, f.evidence, f.fix) for f in self.findings)
+        told = f"{len(self.of('impossible'))} impossible, {len(self.of('suspicious'))} suspicious"
+        return head, Grid(("severity", "link", "code", "evidence", "what to do"), rows), Line("verdict", told)
+
     def __repr__(self) -> str:
         counts = [f"{len(self.of(severity))} {severity}" for severity in get_args(LintSeverity) if self.of(severity)]
         return f"LintReport({self.source}: {counted(self.n_links, 'link')}, {', '.join(counts) or 'no findings'})"
 
     def __str__(self) -> str:
-        return "\n".join([repr(self), *(str(finding) for finding in self.findings)])
+        return as_text(self.document())
 
     def _repr_html_(self) -> str:
-        rows = [(f.link, f.severity, f.code, f.evidence, f.fix) for f in self.findings]
-        return html_table(("link", "severity", "finding", "evidence", "fix"), rows, caption=repr(self))
+        return as_html(self.document())
 
 
 @dataclass(frozen=True)
@@ -87,20 +138,44 @@ class Repair:
     path: Path
     """The file written."""
     links: tuple[RepairedLink, ...]
+    before: LintReport
+    """Of the file that was repaired."""
     report: LintReport
     """Of the repaired file; every inertia in it is physically consistent."""
 
+    def json(self) -> LintJson:
+        """What scripts read of it (SI): the findings before, and what was done about them."""
+        return {**self.before.json(), "repaired": [{"link": link.link, "note": link.note} for link in self.links]}
 
-def lint(robot: Robot | str | Path) -> LintReport:
+    def document(self) -> Prose:
+        """The findings before, and what was done about them."""
+        done = (Line("repaired", f"{link.link}: {link.note}") for link in self.links)
+        return *self.before.document(), *done, Line("wrote", str(self.path))
+
+    def __str__(self) -> str:
+        return as_text(self.document())
+
+    def __repr__(self) -> str:
+        return f"Repair({str(self.path)!r}: {len(self.links)} links repaired)"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.document())
+
+
+def lint(robot: Robot | str | PathLike[str]) -> LintReport:
     """Look at every link of a robot, or of a URDF, MJCF or TOML file before its fixed links are lumped (SI).
 
+    Args:
+        robot: built-in name, robot file or `Robot`.
+
     Raises:
+        UnknownRobot: neither built in nor a file.
         RobotFileError: the file cannot be read at all; the message names file and element.
     """
     return _report(_tree(robot))
 
 
-def repair(path: str | Path, out: str | Path) -> Repair:
+def repair(path: str | PathLike[str], out: str | PathLike[str]) -> Repair:
     """Write a copy of a URDF or MJCF file with inconsistent inertias replaced by the nearest consistent ones.
 
     Only the numbers of those inertias change (kg, kg·m², in the axes the file uses); every other byte stays. `out` is
@@ -110,9 +185,12 @@ def repair(path: str | Path, out: str | Path) -> Repair:
         RobotFileError: the file cannot be read or `out` cannot be written.
         RobotError: an inconsistent inertia would remain, so nothing was written.
     """
+    if fspath(path) in BUILT_IN or Path(path).suffix.lower() == ".toml":
+        raise RobotFileError(f"{path}: URDF and MJCF files can be repaired; change a table by hand")
     document = read_markup(Path(path))
     tree = read_bodies(document)
-    impossible = {finding.link for finding in implausibilities(tree) if finding.severity == "impossible"}
+    found = _report(tree)
+    impossible = {finding.link for finding in found.of("impossible")}
     edits: list[SetAttribute] = []
     links: list[RepairedLink] = []
     for body in tree.bodies:
@@ -130,7 +208,7 @@ def repair(path: str | Path, out: str | Path) -> Repair:
         left = "; ".join(f"{finding.link}: {finding.evidence}" for finding in report.of("impossible"))
         raise RobotError(f"{path}: cannot be repaired, nothing written: {left}")
     write_whole(Path(out), data)
-    return Repair(Path(out), tuple(links), report)
+    return Repair(Path(out), tuple(links), found, report)
 
 
 def _report(tree: BodyTree) -> LintReport:
@@ -163,12 +241,15 @@ def _edits(document: Document, element: Element, before: Inertial, mass: float, 
     return edits
 
 
-def _tree(robot: Robot | str | Path) -> BodyTree:
+def _tree(robot: Robot | str | PathLike[str]) -> BodyTree:
     if not isinstance(robot, Robot):
+        if not isinstance(robot, str | PathLike):
+            raise RobotError(f"robot: expected a built-in name, a robot file or a Robot, got {type(robot).__name__}")
         path = Path(robot)
-        if path.suffix.lower() != ".toml":
+        named = fspath(robot) in BUILT_IN or not path.exists()
+        if not named and path.suffix.lower() != ".toml":
             return read_bodies(path)
-        robot = read_denavit(path)
+        robot = load_robot(fspath(robot)) if named else read_denavit(path)
     bodies = [Body("base", None, None, None, virtual=True)]
     for joint in robot.joints:
         parent = "base" if joint.parent == BASE else robot.joints[joint.parent].link.name

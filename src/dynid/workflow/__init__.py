@@ -9,6 +9,11 @@ from dynid.workflow.prediction import Prediction, predict
 from dynid.workflow.retrieve import ModelRetrieval, retrieve
 from dynid.workflow.reverse import ReverseIdentification, reverse
 from dynid.workflow.track import ModelTracking, track
+from dynid.workflow.excite import excite
+from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
+from dynid.workflow.info import RobotInfo, info
+from dynid.workflow.simulate import simulate
+from dynid.workflow.simulation import Simulation
 from dynid.workflow.validate import ModelValidation, validate
 
 MODULES = (
@@ -32,6 +37,12 @@ MODULES = (
     "friction",
     "payload",
     "track",
+    "info",
+    "excite_options",
+    "exciting",
+    "excite",
+    "simulation",
+    "simulate",
 )
 """The order of this folder: a module imports only those before it."""
 
@@ -40,6 +51,8 @@ __all__ = [
     "FrictionComparison",
     "FrictionRefit",
     "GainsIdentification",
+    "ExcitingPoses",
+    "ExcitingTrajectory",
     "Identification",
     "IdentifiedLink",
     "LogReview",
@@ -59,5 +72,10 @@ __all__ = [
     "retrieve",
     "reverse",
     "track",
+    "RobotInfo",
+    "Simulation",
+    "excite",
+    "info",
+    "simulate",
     "validate",
 ]

@@ -13,6 +13,9 @@ import numpy as np
 from dynid.arrays import Array, ArrayLike
 from dynid.chain.library import load_robot
 from dynid.chain.robot import Robot
+from dynid.dynamics.drives import RotorInertia
+from dynid.dynamics.friction.table import friction_models
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import ConfigError, RecordingError, RobotError
 from dynid.recording.column_map import ColumnMap, read_column_map
 from dynid.recording.raw import RawLog
@@ -31,7 +34,10 @@ __all__ = [
     "as_logs",
     "as_map",
     "as_model",
+    "as_numbers",
     "as_seed",
+    "as_torque_model",
+    "locked_joint",
     "model_files",
     "model_name",
     "raw_log",
@@ -205,6 +211,32 @@ def model_name(model: ModelLike, otherwise: str) -> str:
 def model_files(*models: ModelLike | None) -> tuple[Path, ...]:
     """The files among some models, for the provenance."""
     return tuple(Path(model) for model in models if isinstance(model, str | PathLike))
+
+
+def as_torque_model(robot: Robot, friction: str, *, rotor_inertia: bool = False) -> TorqueModel:
+    """The torque of a robot with friction by names joined by +, and with a rotor inertia at every joint where asked.
+
+    Raises:
+        ConfigError: for friction that is no text.
+        UnknownName: for friction that does not exist.
+    """
+    if not isinstance(friction, str):
+        raise ConfigError(f"friction: expected none, or names joined by +, got {type(friction).__name__}")
+    return TorqueModel(robot, (*((RotorInertia(),) if rotor_inertia else ()), *friction_models(friction)))
+
+
+def as_numbers(name: str, values: str | float | Sequence[float] | Array) -> tuple[float, ...]:
+    """Numbers of a parameter (its unit), from numbers or from a text of numbers joined by commas.
+
+    Raises:
+        ConfigError: for what are no numbers.
+    """
+    try:
+        if isinstance(values, str):
+            return tuple(float(part) for part in values.split(","))
+        return tuple(np.atleast_1d(np.asarray(values, dtype=float)).tolist())
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{name} {values}: give numbers, or a text of numbers joined by commas") from error
 
 
 def as_seed(seed: int) -> int:

@@ -33,6 +33,7 @@ MODULES = (
     "report",
     "save",
     "campaign",
+    "demo",
 )
 """The order of this folder: a module imports only those before it."""
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import singledispatch
 from os import PathLike
 from pathlib import Path
 
-from dynid.disk import at_once, claimed, write_whole
-from dynid.errors import ConfigError
+from dynid.disk import at_once, claimed, refuse_replacing, write_whole
+from dynid.errors import ConfigError, RecordingError
+from dynid.excitation.trajectory_files import FORMAT, write_coefficients, write_poses, write_ros, write_trajectory
 from dynid.prose import json_text
+from dynid.recording.formats.text import write_csv
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import save_model
+from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
 from dynid.workflow.friction import FrictionRefit
 from dynid.workflow.identification import Identification
 from dynid.workflow.payload import GainsIdentification, PayloadIdentification
 from dynid.workflow.retrieve import ModelRetrieval
 from dynid.workflow.reverse import ReverseIdentification
+from dynid.workflow.simulation import Simulation
 from dynid.workflow.track import ModelTracking
 from dynid.writers.exported import Exported
 from dynid.writers.origin import write_urdf_like_its_origin
@@ -30,10 +34,10 @@ from dynid.writers.report.retrieval import retrieval_report
 from dynid.writers.report.reverse import reverse_report
 from dynid.writers.report.tracking import tracking_report
 
-__all__ = ["Saved", "save"]
+__all__ = ["Saved", "log_files", "save", "trajectory_files"]
 
-IN_ONE_FILE = (PayloadIdentification, GainsIdentification)
-"""Results that are one JSON file rather than a folder."""
+IN_ONE_FILE = (PayloadIdentification, GainsIdentification, ExcitingPoses, ExcitingTrajectory, Simulation)
+"""Results that are one file, some with neighbours, rather than a folder."""
 
 
 @dataclass(frozen=True)
@@ -65,19 +69,20 @@ def _save(result: object, folder: Path) -> Saved:
 
 
 def save(result: object, out: str | PathLike[str]) -> Saved:
-    """Write the files of a result, all of them or none: into a folder, or for `dynid.payload` into one JSON file.
+    """Write the files of a result, all of them or none; never in the place of a file that the result was made from.
 
     Args:
         result: what `dynid.identify`, `reverse`, `retrieve`, `friction`, `payload` or `track` returned, or an
-            `IdentifiedModel`.
-        out: the folder, made where it is missing; for a result of `payload` the JSON file.
+            `IdentifiedModel`; or a motion of `dynid.excite`, or a log of `dynid.simulate`.
+        out: the folder, which is made where it is missing; of `payload` its JSON file; of a motion or a log its .csv,
+            which the other files go beside.
 
     Raises:
         OutputError: naming the file and what the system said.
         ConfigError: for a value that has no files.
     """
     if not isinstance(out, str | PathLike):
-        raise ConfigError(f"out: expected a path, got {type(out).__name__}")
+        raise ConfigError(f"out: expected a folder or a file, got {type(out).__name__}")
     place = Path(out)
     with nullcontext() if isinstance(result, IN_ONE_FILE) else claimed(place), at_once():
         return _save(result, place)
@@ -146,3 +151,72 @@ def _(result: ModelTracking, folder: Path) -> Saved:
     save_model(result.model, files["model"])
     tracking_report(result.run).write(files["report"])
     return Saved(files)
+
+
+@_save.register
+def _(result: Simulation, path: Path) -> Saved:
+    files = log_files(path, result.inputs)
+    write_csv(result.recording, files["log"])
+    write_whole(files["truth"], json.dumps(result.truth, ensure_ascii=False, indent=1) + "\n")
+    return Saved(files)
+
+
+def log_files(path: Path, inputs: Iterable[Path]) -> dict[str, Path]:
+    """The files of a simulated log: itself, and the truth next to it.
+
+    Raises:
+        RecordingError: for an ending that no log is written with.
+        OutputError: one of them is an input, or somebody else's file.
+    """
+    if not path.name.endswith((".csv", ".csv.gz")):
+        raise RecordingError(f"out {path}: the log is written as .csv or .csv.gz; change the ending")
+    truth = path.with_name(path.name.removesuffix(".gz").removesuffix(".csv") + ".truth.json")
+    refuse_replacing(inputs, [path], unasked={truth: '"parameters"'})
+    return {"log": path, "truth": truth}
+
+
+@_save.register
+def _(result: ExcitingTrajectory, path: Path) -> Saved:
+    trajectory = result.trajectory
+    files = trajectory_files(path, result.inputs, ros=result.ros, picture=result.picture)
+    write_trajectory(path, trajectory, rate_hz=result.rate)
+    write_coefficients(files["coefficients"], trajectory)
+    if "ros" in files:
+        write_ros(files["ros"], trajectory, rate_hz=max(100.0, 4.0 * trajectory.bandwidth_hz))
+    if "picture" in files:
+        from dynid.writers.report.trajectory import trajectory_report
+
+        page = trajectory_report(
+            trajectory,
+            result.model.robot,
+            result.limits,
+            history=() if result.found is None else result.found.history,
+            condition_number=result.report.condition_number,
+            n_base=result.base.n_base,
+        )
+        page.write(files["picture"])
+    return Saved(files)
+
+
+@_save.register
+def _(result: ExcitingPoses, path: Path) -> Saved:
+    refuse_replacing(result.inputs, [path])
+    write_poses(path, result.design)
+    return Saved({"poses": path})
+
+
+def trajectory_files(path: Path, inputs: Iterable[Path], *, ros: Path | None, picture: bool) -> dict[str, Path]:
+    """The files of an exciting motion: its table, and coefficients, picture and ROS message where they are asked for.
+
+    Raises:
+        OutputError: one of them is an input, or somebody else's file.
+    """
+    files = {"trajectory": path, "coefficients": path.with_suffix(".toml")}
+    unasked = {files["coefficients"]: FORMAT}
+    if ros is not None:
+        files["ros"] = ros
+    if picture:
+        files["picture"] = path.with_suffix(".html")
+        unasked[files["picture"]] = "Written by dynid"
+    refuse_replacing(inputs, [file for file in files.values() if file not in unasked], unasked=unasked)
+    return files
