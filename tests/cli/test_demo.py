@@ -18,12 +18,13 @@ def test_demo_identifies_validates_and_writes_a_report_that_needs_no_network(tmp
     assert error["feasible"] < 0.2 * error["nominal without friction"]
     assert content["coverage"] > 0.8
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "physically possible" in page
+    assert "physically consistent" in page
     # The charting script names the address of SVG; nothing else names any.
     assert "http" not in re.sub(r"<script>.*?</script>", "", page[page.index("<body>") :], flags=re.DOTALL)
     assert len(page) < 8_000_000
     assert load_robot(out / "robot.urdf").n_dof == 7
-    names = ["model.json", "report.html", "robot.urdf", "train.csv", "unseen.csv"]
+    logs = ["train.csv", "train.truth.json", "unseen.csv", "unseen.truth.json"]
+    names = ["model.json", "report.html", "robot.urdf", "run.json", *logs]
     assert sorted(path.name for path in out.iterdir()) == names
 
 

@@ -149,7 +149,7 @@ def test_a_bad_trajectory_is_one_message_and_no_file(tmp_path, text, message, ca
     [
         (("--noise-tau", "-0.1"), "absolute noise is -0.1; it must be finite and not negative"),
         (("--noise-q=-1%",), "relative noise is -0.01"),
-        (("--noise-q", "much"), "--noise-q much: not numbers"),
+        (("--noise-q", "much"), "--noise-q much: write numbers joined by commas"),
         (("--noise-q", "1,2,3"), "3 values of noise for 2 joints"),
         (("--rate", "1"), "a rate of 1 Hz is too low for this motion"),
         (("--duration", "-3"), "positive duration"),
@@ -160,7 +160,7 @@ def test_a_bad_trajectory_is_one_message_and_no_file(tmp_path, text, message, ca
         (("--friction-values", "nowhere.json"), "neither a file nor values"),
         (("--closed-loop", "--wrong", "2"), "below 1"),
         (("--trajectory", "nowhere.csv"), "nowhere.csv"),
-        (("--seed", "-1"), "--seed -1"),
+        (("--seed", "-1"), "seed -1"),
         (("--gains", "1,2,3"), "3 drive gains for 2 joints"),
     ],
 )
@@ -176,7 +176,7 @@ def test_wrong_usage_is_one_message_and_no_file(tmp_path, options, message, caps
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("v.json", "{", "line 1 is not JSON"),
+        ("v.json", "{", "v.json: cannot be read as JSON"),
         ("v.json", "[1]", "must hold an object"),
         ("v.json", '{"fv1": null}', "fv1 is None, not a number"),
         ("v.csv", "name,number\nfv1,1\n", "needs a header parameter,value"),

@@ -8,14 +8,12 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from dynid.cli.console import emit_json, note, say, table, warn
+import dynid
+from dynid.cli.console import emit_json, note, say, show, warn
 from dynid.cli.options import ForceFlag, JsonFlag
 from dynid.cli.progress import progress
-from dynid.errors import DataSetError
-from dynid.recording.datasets.conversion import convert as converted
-from dynid.recording.datasets.fetch import fetch_data, mirrored
-from dynid.recording.datasets.published import DATA_SETS, DataSet
-from dynid.recording.formats.text import write_csv
+from dynid.recording.datasets.fetch import fetch_data
+from dynid.recording.datasets.fetched import convert_logs, data_catalogue
 
 __all__ = ["data"]
 
@@ -37,50 +35,14 @@ def list_(*, json: JsonFlag = False) -> int:
 
     Example: dynid data list
     """
-    mirror = _default_mirror()
+    result = data_catalogue(_default_mirror())
     if json:
-        emit_json({"data_sets": [_entry(entry, mirror) for entry in DATA_SETS.values()]})
+        emit_json(result.json())
         return 0
-    rows = [
-        (name, entry.title, entry.licence, "mirror" if mirrored(name, mirror) else _trust(entry))
-        for name, entry in DATA_SETS.items()
-    ]
-    table(("name", "what", "licence", "from"), rows)
+    show(result.document())
     note("")
     say("next", "dynid data fetch NAME")
     return 0
-
-
-def _trust(entry: DataSet) -> str:
-    unsure = entry.archive is not None or any(file.sources and not file.verified for file in entry.files)
-    return "network, only with --unverified" if unsure else "network"
-
-
-def _entry(entry: DataSet, mirror: Path | None) -> dict[str, object]:
-    return {
-        "name": entry.name,
-        "title": entry.title,
-        "robot": entry.robot,
-        "source": entry.source,
-        "licence": entry.licence,
-        "cite": entry.cite,
-        "mirrored": mirrored(entry.name, mirror) is not None,
-        "archive": None if entry.archive is None else entry.archive.address,
-        "files": [
-            {
-                "name": file.name,
-                "what": file.what,
-                "sha256": file.sha256 or None,
-                "numbers_sha256": file.numbers or None,
-                "bytes": file.n_bytes or None,
-                "verified": file.verified,
-                "sources": [
-                    {"address": s.address, "sha256": s.sha256 or None, "bytes": s.n_bytes or None} for s in file.sources
-                ],
-            }
-            for file in entry.files
-        ],
-    }
 
 
 @data.command
@@ -129,30 +91,11 @@ def fetch(
             progress=told,
         )
     if json:
-        emit_json(
-            {
-                "name": name,
-                "folder": str(folder),
-                "origin": found.origin,
-                "licence": found.data_set.licence,
-                "files": {file: str(folder / file) for file in (*found.files, "README.md", "dataset.json")},
-                "unverified": list(found.unverified),
-                "left_out": list(found.left_out),
-                "next": list(found.next),
-            }
-        )
+        emit_json(found.json())
     else:
-        say("data", f"{found.data_set.title}")
-        say("licence", found.data_set.licence)
-        say("from", found.data_set.source if found.origin == "network" else found.origin)
-        for file in (*found.files, "README.md", "dataset.json"):
-            say("wrote", str(folder / file))
-        for command in found.next:
-            say("next", command)
-    if found.left_out:
-        warn(f"only mirrors have {', '.join(found.left_out)}")
-    if found.unverified:
-        warn(f"not verified, no hash is known: {', '.join(found.unverified)}")
+        show(found.document())
+    for sentence in found.warnings:
+        warn(sentence)
     return 0
 
 
@@ -184,28 +127,12 @@ def convert(
     rows
         First and last row to keep, counted from 1.
     """
-    if not files:
-        raise DataSetError("no file given; dynid data convert FORM FILE… --out log.csv")
-    found = converted(form, {path.name: path.read_bytes() for path in files}, rows=rows)
-    single = out.name.endswith((".csv", ".csv.gz"))
-    if single and len(found) > 1:
-        raise DataSetError(f"--out {out}: the files hold {len(found)} logs, {', '.join(found)}; name a folder instead")
-    written = {key: out if single else out / f"{key}.csv.gz" for key in found}
-    for key, path in written.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_csv(found[key], path)
+    result = convert_logs(form, files, rows=rows)
+    saved = dynid.save(result, out)
     if json:
-        logs = [
-            {"name": key, "n_samples": r.n_samples, "duration": r.duration, "signals": list(r.signals)}
-            for key, r in found.items()
-        ]
-        emit_json({"form": form, "logs": logs, "files": {key: str(path) for key, path in written.items()}})
+        emit_json({**result.json(), **saved.json()})
         return 0
-    for key, recording in found.items():
-        signals = ", ".join(recording.signals)
-        say(
-            "log",
-            f"{key}   {recording.n_samples} samples, {recording.duration:.1f} s, {recording.n_dof} joints: {signals}",
-        )
-        say("wrote", str(written[key]))
+    for line, path in zip(result.document(), saved.files.values(), strict=True):
+        show((line,))
+        say("wrote", str(path))
     return 0

@@ -15,7 +15,8 @@ from dynid.recording.recording import Intervals, Recording
 
 if TYPE_CHECKING:
     from dynid.recording.datasets.conversion import CONVERTERS, convert, numbers_digest
-    from dynid.recording.datasets.fetch import Fetched, fetch_data
+    from dynid.recording.datasets.fetch import fetch_data
+    from dynid.recording.datasets.fetched import Fetched, convert_logs, data_catalogue
     from dynid.recording.datasets.published import DATA_SETS, DataFile, DataSet, SourceFile
 
 MODULES = (
@@ -56,6 +57,8 @@ __all__ = [
     "Segment",
     "SourceFile",
     "convert",
+    "convert_logs",
+    "data_catalogue",
     "fetch_data",
     "numbers_digest",
     "read_column_map",
@@ -70,7 +73,8 @@ __getattr__ = lazy_names(
     __name__,
     {
         "dynid.recording.datasets.conversion": ("CONVERTERS", "convert", "numbers_digest"),
-        "dynid.recording.datasets.fetch": ("Fetched", "fetch_data"),
+        "dynid.recording.datasets.fetch": ("fetch_data",),
+        "dynid.recording.datasets.fetched": ("Fetched", "convert_logs", "data_catalogue"),
         "dynid.recording.datasets.published": ("DATA_SETS", "DataFile", "DataSet", "SourceFile"),
     },
 )

@@ -236,7 +236,7 @@ def as_numbers(name: str, values: str | float | Sequence[float] | Array) -> tupl
             return tuple(float(part) for part in values.split(","))
         return tuple(np.atleast_1d(np.asarray(values, dtype=float)).tolist())
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{name} {values}: give numbers, or a text of numbers joined by commas") from error
+        raise ConfigError(f"`{name}` {values}: write numbers joined by commas") from error
 
 
 def as_seed(seed: int) -> int:

@@ -52,7 +52,7 @@ def excite(
     duration: float | None = None,
     criterion: CriterionName = "condition",
     noise: str | float | Sequence[float] | Array = 1.0,
-    after: TrajectoryLike | Sequence[TrajectoryLike] = (),
+    after: TrajectoryLike | list[TrajectoryLike] | tuple[TrajectoryLike, ...] = (),
     start: str | Sequence[float] | Array | None = None,
     restarts: int = 8,
     time_budget: float = 30.0,
@@ -122,7 +122,7 @@ def excite(
     frozen = as_locks(lock)
     options = RobotOptions(lock=frozen, gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
     loaded = options.load(robot)
-    earlier: Sequence[TrajectoryLike] = (after,) if isinstance(after, str | PathLike | Trajectory) else tuple(after)
+    earlier: Sequence[TrajectoryLike] = tuple(after) if isinstance(after, list | tuple) else (after,)
     search = ExciteSearch(
         kind=kind,
         poses=poses,
@@ -224,7 +224,7 @@ def _moved(
     if not search.is_searched:
         if search.start is not None:
             raise ExcitationError(
-                f"start is for optimised motions; {search.kind} starts where its limits are easiest kept"
+                f"`start` is for optimised motions; {search.kind} starts where its limits are easiest kept"
             )
         if search.kind == "random":
             return None, random_fourier(

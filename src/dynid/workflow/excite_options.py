@@ -139,7 +139,7 @@ class ExciteSearch:
         """
         for name, value in (("base_frequency", self.base_frequency), ("duration", self.duration)):
             if value is not None and not (np.isfinite(value) and value > 0.0):
-                raise ExcitationError(f"{name} {value:g}: it must be positive")
+                raise ExcitationError(f"`{name}` {value:g}: it must be positive")
         frequency = self.base_frequency or (1.0 / self.duration if self.duration else 0.1)
         if self.kind == "spline":
             family: FourierBasis | SplineBasis = SplineBasis(3 * self.harmonics, self.duration or 1.0 / frequency)
@@ -160,7 +160,7 @@ class ExciteSearch:
         for trajectory in self.after:
             if trajectory.joint_names != model.robot.joint_names:
                 names = ", ".join(trajectory.joint_names)
-                raise ExcitationError(f"after: an earlier motion is for joints {names}, not this robot's")
+                raise ExcitationError(f"`after`: an earlier motion is for joints {names}, not this robot's")
             told = Information.of(model, trajectory.motion(self.rate), noise_std=self.noise, base=base)
             known = told if known is None else known + told
         return known

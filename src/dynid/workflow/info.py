@@ -139,7 +139,7 @@ class RobotInfo:
             (str(k), column.unit, label)
             for k, (label, column) in enumerate(zip(base.labels(), base.leading_columns, strict=True), 1)
         )
-        told = f"{', '.join(rotors)} (armature of the file; rotor_inertia fits it)"
+        told = f"{', '.join(rotors)} (armature of the file; ask for rotor inertia to fit it)"
         return (
             Line("robot", f"{robot.name}   {counts}"),
             Line("source", robot.source),

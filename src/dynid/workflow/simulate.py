@@ -225,7 +225,7 @@ def _values(values: str | PathLike[str] | Mapping[str, float] | None, model: Tor
     if path.is_file():
         return _values_of_file(path, model)
     if "=" not in text:
-        raise ParameterError(f"friction_values {text}: neither a file nor values such as fv1=0.2,fc=1.5")
+        raise ParameterError(f"`friction_values` {text}: neither a file nor values such as fv1=0.2,fc=1.5")
     parts = (part.partition("=") for part in text.split(","))
     return {name.strip(): _value(text, name, value) for name, _, value in parts}
 

@@ -11,9 +11,10 @@ from os import PathLike
 from pathlib import Path
 
 from dynid.disk import at_once, claimed, refuse_replacing, write_whole
-from dynid.errors import ConfigError, RecordingError
+from dynid.errors import ConfigError, DataSetError, RecordingError
 from dynid.excitation.trajectory_files import FORMAT, write_coefficients, write_poses, write_ros, write_trajectory
 from dynid.prose import json_text
+from dynid.recording.datasets.fetched import ConvertedLogs
 from dynid.recording.formats.text import write_csv
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import save_model
@@ -36,7 +37,14 @@ from dynid.writers.report.tracking import tracking_report
 
 __all__ = ["Saved", "log_files", "save", "trajectory_files"]
 
-IN_ONE_FILE = (PayloadIdentification, GainsIdentification, ExcitingPoses, ExcitingTrajectory, Simulation)
+IN_ONE_FILE = (
+    ConvertedLogs,
+    ExcitingPoses,
+    ExcitingTrajectory,
+    GainsIdentification,
+    PayloadIdentification,
+    Simulation,
+)
 """Results that are one file, some with neighbours, rather than a folder."""
 
 
@@ -169,7 +177,7 @@ def log_files(path: Path, inputs: Iterable[Path]) -> dict[str, Path]:
         OutputError: one of them is an input, or somebody else's file.
     """
     if not path.name.endswith((".csv", ".csv.gz")):
-        raise RecordingError(f"out {path}: the log is written as .csv or .csv.gz; change the ending")
+        raise RecordingError(f"`out` {path}: the log is written as .csv or .csv.gz; change the ending")
     truth = path.with_name(path.name.removesuffix(".gz").removesuffix(".csv") + ".truth.json")
     refuse_replacing(inputs, [path], unasked={truth: '"parameters"'})
     return {"log": path, "truth": truth}
@@ -220,3 +228,16 @@ def trajectory_files(path: Path, inputs: Iterable[Path], *, ros: Path | None, pi
         unasked[files["picture"]] = "Written by dynid"
     refuse_replacing(inputs, [file for file in files.values() if file not in unasked], unasked=unasked)
     return files
+
+
+@_save.register
+def _(result: ConvertedLogs, path: Path) -> Saved:
+    single = path.name.endswith((".csv", ".csv.gz"))
+    if single and len(result.logs) > 1:
+        names = ", ".join(result.logs)
+        raise DataSetError(f"`out` {path}: the files hold {len(result.logs)} logs, {names}; name a folder instead")
+    files = {name: path if single else path / f"{name}.csv.gz" for name in result.logs}
+    refuse_replacing(result.inputs, files.values())
+    for name, file in files.items():
+        write_csv(result.logs[name], file)
+    return Saved(files)

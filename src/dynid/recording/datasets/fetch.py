@@ -18,10 +18,11 @@ from urllib.parse import urlsplit
 from dynid.errors import DataSetError, RecordingError
 from dynid.prose import counted
 from dynid.recording.datasets.conversion import convert, numbers_digest
+from dynid.recording.datasets.fetched import Fetched, mirrored
 from dynid.recording.datasets.published import DataFile, DataSet, SourceFile, data_set
 from dynid.recording.formats.text import write_csv
 
-__all__ = ["Fetched", "fetch_data", "mirrored"]
+__all__ = ["fetch_data"]
 
 SCHEMES = ("https",)
 """How an address may start."""
@@ -36,35 +37,6 @@ TIMEOUT = 30.0
 
 DownloadProgress = Callable[[str, int, int], None]
 """Told the file, the bytes that are there, and how many there will be (0 where that is not known)."""
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """What a fetch left behind."""
-
-    data_set: DataSet
-    folder: Path
-    origin: str
-    """The mirror's folder, or ``network``."""
-    files: tuple[str, ...]
-    """Names in the folder."""
-    unverified: tuple[str, ...] = ()
-    """Those of them whose content nothing vouches for."""
-    left_out: tuple[str, ...] = ()
-    """Files that exist in mirrors only, and therefore not here."""
-    next: tuple[str, ...] = ()
-    """Commands to type."""
-
-    def __repr__(self) -> str:
-        return (
-            f"Fetched({self.data_set.name!r}: {counted(len(self.files), 'file')} in {self.folder}, from {self.origin})"
-        )
-
-
-def mirrored(name: str, mirror: Path | None) -> Path | None:
-    """The folder of a data set inside a mirror, where it has one."""
-    folder = None if mirror is None else mirror / data_set(name).name
-    return folder if folder is not None and folder.is_dir() else None
 
 
 def fetch_data(

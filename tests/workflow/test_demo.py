@@ -1,0 +1,33 @@
+import json
+
+import pytest
+
+import dynid
+from dynid.cli import main
+from dynid.errors import ConfigError
+from dynid.prose import plain
+
+
+def test_the_call_and_the_command_give_the_same_bytes(tmp_path, monkeypatch, capsys):
+    for name in ("call", "command"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "call")
+    result = dynid.demo(seed=4)
+    monkeypatch.chdir(tmp_path / "command")
+    assert main(["demo", "--seed", "4", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == plain({**result.json(), **result.saved.json()})
+    for path in sorted((tmp_path / "call" / "demo").iterdir()):
+        assert path.read_bytes() == (tmp_path / "command" / "demo" / path.name).read_bytes(), path.name
+    assert repr(result).startswith("Demonstration('panda': feasible ")
+    assert "intervals hold the true value" in str(result)
+    assert "<table>" in result._repr_html_()
+    log = tmp_path / "command" / "demo" / "train.csv"
+    assert "fitted to" in dynid.validate(log.with_name("model.json"), log).warnings[0]
+
+
+def test_wrong_types_are_told_what_was_expected():
+    with pytest.raises(ConfigError, match="out: expected a folder, got int"):
+        dynid.demo(3)
+    with pytest.raises(ConfigError, match="seed -1"):
+        dynid.demo(seed=-1)
