@@ -19,7 +19,9 @@ __version__ = VERSION
 if TYPE_CHECKING:
     from dynid.chain import InertialParameters as InertialParameters
     from dynid.chain import Robot as Robot
+    from dynid.chain import lint as lint
     from dynid.chain import load_robot as load_robot
+    from dynid.chain import repair as repair
     from dynid.dynamics import BaseParameters as BaseParameters
     from dynid.dynamics import Motion as Motion
     from dynid.dynamics import TorqueModel as TorqueModel
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from dynid.workflow import friction as friction
     from dynid.workflow import identify as identify
     from dynid.workflow import info as info
-    from dynid.workflow import lint as lint
     from dynid.workflow import payload as payload
     from dynid.workflow import predict as predict
     from dynid.workflow import retrieve as retrieve
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from dynid.writers.save import save as save
 
 _HOMES = {
-    "dynid.chain": ("InertialParameters", "Robot", "load_robot"),
+    "dynid.chain": ("InertialParameters", "Robot", "lint", "load_robot", "repair"),
     "dynid.dynamics": ("BaseParameters", "Motion", "TorqueModel", "base_parameters"),
     "dynid.errors": ("DynidError",),
     "dynid.recording": ("ColumnMap", "Conditioning", "Recording", "read_recording"),
@@ -79,7 +80,6 @@ _HOMES = {
         "friction",
         "identify",
         "info",
-        "lint",
         "payload",
         "predict",
         "retrieve",

@@ -14,7 +14,7 @@ from dynid import Motion, TorqueModel, load_robot
 from dynid.cli import main
 from dynid.cli.identify import _texts
 from dynid.cli.options import RobotOptions
-from dynid.cli.pipeline import hashed
+from dynid.workflow.provenance import hashed
 from dynid.regression import save_model
 from dynid.writers.origin import robot_origin, write_urdf_like_its_origin
 from tests.processes import PATIENCE

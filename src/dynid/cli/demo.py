@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import dynid
 from dynid.cli.console import emit_json, note, show, warn
 from dynid.cli.options import JsonFlag
 from dynid.cli.progress import progress
+from dynid.writers.demo import demo as run_demo
 
 __all__ = ["demo"]
 
@@ -28,7 +28,7 @@ def demo(*, out: Path = Path("demo"), seed: int = 1, json: JsonFlag = False) -> 
         Of the motion and the noise.
     """
     with progress("simulating the robot") as step:
-        result = dynid.demo(out, seed=seed, progress=step)
+        result = run_demo(out, seed=seed, progress=step)
     if json:
         emit_json({**result.json(), **result.saved.json()})
         return 0

@@ -64,6 +64,8 @@ class IdentifiedModel:
     """How the logs of the fit were read and conditioned; later logs are treated alike unless told otherwise."""
     noise: Float[Array, " n_dof"] | None = None
     """Standard deviation of each joint's residual in the fit, N·m or N; None where no log was fitted."""
+    sample_noise: Float[Array, " n_dof"] | None = None
+    """The same of single samples before the low-pass, N·m or N: what a filter meets that follows them."""
     noise_memory: Float[Array, " n_dof"] | None = None
     """Time in s over which each joint's residual is correlated, one exponential's time constant; None likewise."""
     results: Json = field(default_factory=dict)
@@ -84,6 +86,7 @@ class IdentifiedModel:
         results: Json,
         provenance: Json,
         row_period: float = np.nan,
+        sample_noise: Float[Array, " n_dof"] | None = None,
     ) -> IdentifiedModel:
         """An estimate with all that later stages need of it (SI).
 
@@ -94,6 +97,7 @@ class IdentifiedModel:
             results: what a report says of the fit.
             provenance: inputs with hashes, versions, options.
             row_period: time in s between neighbouring rows, for the memory of the noise.
+            sample_noise: standard deviation of the residual of single samples, by joint, N·m or N.
         """
         stacked = regression.stacked(estimate.weights)
         # Rows that forget after a time T long against their period inflate a variance by 2 T over that period.
@@ -111,6 +115,7 @@ class IdentifiedModel:
             problem=Compressed(stacked.R, stacked.rho, stacked.rest, stacked.n_rows),
             settings=settings,
             noise=estimate.uncertainty.noise,
+            sample_noise=sample_noise,
             noise_memory=memory if np.isfinite(row_period) else None,
             results=results,
             provenance=provenance,

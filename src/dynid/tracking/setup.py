@@ -89,8 +89,8 @@ class TrackingOptions:
 
 
 def known_noise(model: IdentifiedModel) -> Float[Array, " n_dof"] | None:
-    """Standard deviation of what the fit left over at each joint, N·m or N; None where the model does not say it."""
-    noise = model.noise
+    """Standard deviation of what the fit left over of single samples, N·m or N; None where the model does not say."""
+    noise = model.sample_noise
     return noise if noise is not None and bool(np.all(noise > 0.0)) else None
 
 

@@ -1,19 +1,19 @@
 """The jobs people do: plain functions from robots, logs and models to frozen results that print as a person reads."""
 
 from dynid.workflow.examine import LogReview, examine
+from dynid.workflow.excite import excite
+from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
 from dynid.workflow.friction import FrictionComparison, FrictionRefit, friction
 from dynid.workflow.identification import Comparison, Identification, IdentifiedLink, Quantity
 from dynid.workflow.identify import LogsRefused, identify
+from dynid.workflow.info import RobotInfo, info
 from dynid.workflow.payload import GainsIdentification, PayloadIdentification, payload
 from dynid.workflow.prediction import Prediction, predict
 from dynid.workflow.retrieve import ModelRetrieval, retrieve
 from dynid.workflow.reverse import ReverseIdentification, reverse
-from dynid.workflow.track import ModelTracking, track
-from dynid.workflow.excite import excite
-from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
-from dynid.workflow.info import RobotInfo, info
 from dynid.workflow.simulate import simulate
 from dynid.workflow.simulation import Simulation
+from dynid.workflow.track import ModelTracking, track
 from dynid.workflow.validate import ModelValidation, validate
 
 MODULES = (
@@ -48,11 +48,11 @@ MODULES = (
 
 __all__ = [
     "Comparison",
+    "ExcitingPoses",
+    "ExcitingTrajectory",
     "FrictionComparison",
     "FrictionRefit",
     "GainsIdentification",
-    "ExcitingPoses",
-    "ExcitingTrajectory",
     "Identification",
     "IdentifiedLink",
     "LogReview",
@@ -64,18 +64,18 @@ __all__ = [
     "Prediction",
     "Quantity",
     "ReverseIdentification",
+    "RobotInfo",
+    "Simulation",
     "examine",
+    "excite",
     "friction",
     "identify",
+    "info",
     "payload",
     "predict",
     "retrieve",
     "reverse",
-    "track",
-    "RobotInfo",
-    "Simulation",
-    "excite",
-    "info",
     "simulate",
+    "track",
     "validate",
 ]

@@ -14,7 +14,8 @@ from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.excitation.criteria import ExcitationReport
 from dynid.excitation.design import Excitation
-from dynid.excitation.limits.motion_limits import LimitCertificate, MotionLimits
+from dynid.excitation.limits.certificate import LimitCertificate
+from dynid.excitation.limits.motion_limits import MotionLimits
 from dynid.excitation.poses import PoseDesign
 from dynid.excitation.trajectory import Trajectory
 from dynid.prose import Document, Grid, Line, as_html, as_text

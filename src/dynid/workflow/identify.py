@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
@@ -34,6 +34,7 @@ from dynid.regression.streamed_rows import StreamedRows
 from dynid.review.examination import examine
 from dynid.review.findings import Finding, Severity
 from dynid.review.overlap import overlap_findings
+from dynid.validation.torque import compare_torque
 from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_locks, as_logs, as_seed
@@ -343,6 +344,7 @@ def _model(
         fit.regression,
         settings=settings,
         row_period=plan.every / plan.low_pass.rate_hz,
+        sample_noise=_sample_noise(estimate, fit.samples),
         results={
             "condition_number": estimate.condition_number,
             "relative_error_percent": estimate.fit.relative_percent,
@@ -353,6 +355,12 @@ def _model(
         },
         provenance=origin,
     )
+
+
+def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"]:
+    """Standard deviation of the residual of single samples, before the low-pass, by joint, N·m or N."""
+    theta = estimate.base.lift(estimate.beta) if estimate.theta is None else estimate.theta
+    return compare_torque(estimate.model, theta, samples, raw=True).error.rmse
 
 
 def _notes(job: IdentifyJob, logs: Sequence[Log]) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from dynid.errors import DataSetError, RecordingError
-from dynid.prose import counted
 from dynid.recording.datasets.conversion import convert, numbers_digest
 from dynid.recording.datasets.fetched import Fetched, mirrored
 from dynid.recording.datasets.published import DataFile, DataSet, SourceFile, data_set
