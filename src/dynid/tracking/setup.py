@@ -143,10 +143,14 @@ def arm_filter(
 def load_watch(
     known: IdentifiedModel, noise: Float[Array, " n_rows"], options: TrackingOptions | None = None
 ) -> LoadWatch:
-    """Filter of the load and contact observer on a known arm; noise in N·m and N, of torques only where unknown."""
+    """Filter of the load and contact observer on a known arm; noise in N·m and N.
+
+    The noise that the model remembers counts where it is the larger one: innovations are correlated in time, and with
+    a noise below `noise` the watcher takes a load that is picked up for a contact.
+    """
     options, n_dof = options or TrackingOptions(payload=True), known.model.n_dof
     torque = known_noise(known)
-    rows = noise if torque is None else np.concatenate([torque, noise[n_dof:]])
+    rows = noise if torque is None else np.concatenate([np.maximum(torque, noise[:n_dof]), noise[n_dof:]])
     return LoadWatch(
         filter=load_filter(
             known.model,
