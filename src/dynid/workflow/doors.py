@@ -71,6 +71,17 @@ class RobotOptions:
     ignore_inertials: bool = False
     """Whether inertias of the file are neither used nor checked."""
 
+    @classmethod
+    def of(
+        cls,
+        lock: Iterable[str] | Mapping[str, float],
+        gravity: tuple[float, float, float] | None,
+        mount: tuple[float, float, float],
+        ignore_inertials: bool,
+    ) -> RobotOptions:
+        """From what people give: joints to lock as texts or with their positions (rad or m), m/s², rad."""
+        return cls(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
+
     def load(self, robot: RobotLike) -> Robot:
         """The robot of a built-in name or a file, as these options say; a `Robot` as it is.
 

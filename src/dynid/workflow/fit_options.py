@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -58,6 +59,32 @@ class FitOptions:
                 raise ConfigError(f"{name}: no {value!r}; known: {', '.join(known)}")
         if not isinstance(self.friction, str):
             raise ConfigError(f"friction: expected names joined by +, got {type(self.friction).__name__}")
+
+    @classmethod
+    def of(
+        cls,
+        estimator: str | Estimator,
+        friction: str,
+        rotor_inertia: bool,
+        bounds: str | PathLike[str] | None,
+        total_mass: tuple[float, float] | None,
+        condition: Condition,
+        prior: PriorRule,
+        delay: float | str,
+        min_velocity: float | str,
+    ) -> FitOptions:
+        """From what people give: paths as texts, numbers or auto (s, rad/s)."""
+        return cls(
+            estimator=estimator,
+            friction=friction,
+            rotor_inertia=rotor_inertia,
+            bounds=None if bounds is None else Path(bounds),
+            total_mass=total_mass,
+            condition=condition,
+            prior=prior,
+            delay=str(delay),
+            min_velocity=str(min_velocity),
+        )
 
     @property
     def chosen_delay(self) -> float | None:

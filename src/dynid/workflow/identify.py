@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +18,6 @@ from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import DynidError, RecordingError, RegressionError
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Plan, Samples
-from dynid.recording.log_settings import LogSettings
 from dynid.regression.auto_settings import estimated_delay, velocity_threshold
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
@@ -37,7 +36,7 @@ from dynid.review.overlap import overlap_findings
 from dynid.validation.torque import compare_torque
 from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
-from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_locks, as_logs, as_seed
+from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import DEFAULT_FRICTION, Condition, FitOptions, PriorRule
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
@@ -102,8 +101,7 @@ def identify(
         robot: built-in name, robot file (URDF, MJCF, TOML) or `Robot`.
         logs: one or more training logs: files, `Recording` values, or plain arrays by name (t, q, dq, tau).
         validate: held-out logs to predict and compare with.
-        estimator: ols, wls, robust, feasible or retrieval (the last two give physically consistent links), or an
-            `Estimator`.
+        estimator: ols, wls, robust, feasible or retrieval (the last two give links), or an `Estimator`.
         friction: none, names joined by +, or auto: what predicts best, joint by joint.
         rotor_inertia: add a rotor inertia to every joint.
         bounds: CSV with parameter,lower,upper.
@@ -112,18 +110,15 @@ def identify(
         prior: how to choose among parameters that fit alike.
         delay: seconds by which torque lags behind position, or auto.
         min_velocity: mask rows slower than this, rad/s, or auto.
-        from_: start of the part of the training logs to use, s.
-        until: end of that part, s.
+        from_, until: the part of the training logs to use, s.
         columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
         gains: drive gains in N·m/A, for logs of motor current.
         lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
-        gravity: in world axes, m/s²; None is the file's, or −z.
-        mount: roll, pitch, yaw of the base in the world, rad.
+        gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
         ignore_inertials: neither use nor check the inertias of the robot file.
         bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
-        raw: compare with the unfiltered torque.
-        force: go on although the review of the logs found errors.
+        raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
         seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
         workers: processes for bootstrap refits, or the address of a dask scheduler; results do not depend on it.
         progress: hears what is being done.
@@ -132,32 +127,21 @@ def identify(
         LogsRefused: the review found errors, and `force` is not set.
         DynidError: any other wrong input, naming file, joint, sample and remedy.
     """
-    options = RobotOptions(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
     job = IdentifyJob(
-        robot=robot if isinstance(robot, Robot) else fspath(robot) if isinstance(robot, str | PathLike) else robot,
+        robot=robot,
         logs=as_logs(logs),
         validate_on=as_logs(validate, "validate"),
         raw=raw,
         force=force,
         seed=as_seed(seed),
         bootstrap=bootstrap,
-        fit=FitOptions(
-            estimator=estimator,
-            friction=friction,
-            rotor_inertia=rotor_inertia,
-            bounds=None if bounds is None else Path(bounds),
-            total_mass=total_mass,
-            condition=condition,
-            prior=prior,
-            delay=str(delay),
-            min_velocity=str(min_velocity),
+        fit=FitOptions.of(
+            estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, delay, min_velocity
         ),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
-        options=options,
+        options=RobotOptions.of(lock, gravity, mount, ignore_inertials),
     )
-    helpers = Workers.of(workers)
-    with nullcontext() if helpers.alone and not bootstrap else helpers.active():
-        return run_identify(job, progress)
+    return run_identify(job, progress, workers=Workers.of(workers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,13 +155,13 @@ class _Fit:
     choice: FrictionChoice | None = None
 
 
-def run_identify(job: IdentifyJob, progress: Progress = silent) -> Identification:
-    """Do a whole identification (SI); nothing is printed or written.
+def run_identify(job: IdentifyJob, progress: Progress = silent, *, workers: Workers | None = None) -> Identification:
+    """Do a whole identification (SI); nothing is printed or written. Bootstrap refits go to `workers`.
 
     Raises:
         LogsRefused: the review found errors, and the job is not forced.
     """
-    with one_blas_thread():
+    with one_blas_thread(), workers.active() if job.bootstrap and workers is not None else nullcontext():
         return _identified(job, progress)
 
 
@@ -338,7 +322,11 @@ def _model(
         },
     )
     origin["findings"] = findings_json(findings)
-    settings: LogSettings = replace(logs[0].settings, cutoff_hz=float(plan.low_pass.cutoff_hz), delay=plan.delay)
+    # Parts that a column map leaves out are those of one log, and no business of the next one.
+    columns = logs[0].settings.columns
+    known = None if columns is None else columns.model_copy(update={"exclude": ()})
+    cutoff_hz = float(plan.low_pass.cutoff_hz)
+    settings = replace(logs[0].settings, columns=known, cutoff_hz=cutoff_hz, delay=plan.delay)
     return IdentifiedModel.of(
         estimate,
         fit.regression,
