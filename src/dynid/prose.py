@@ -2,9 +2,11 @@
 
 import html
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-__all__ = ["counted", "html_table", "significant", "text_table"]
+__all__ = ["PrintsAsTable", "TableOf", "counted", "html_table", "significant", "text_table"]
 
 _GAP = "  "
 """Space between two columns of a plain table."""
@@ -45,6 +47,27 @@ def html_table(
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     return f"<table>{title}{head}<tbody>{body}</tbody></table>"
+
+
+class TableOf(NamedTuple):
+    """What a table shows; fields as the arguments of `text_table`."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    numeric: Collection[int] = ()
+
+
+class PrintsAsTable(ABC):
+    """A value that prints as its `repr` and a table below it, and shows the same table in a notebook."""
+
+    @abstractmethod
+    def _table(self) -> TableOf: ...
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{text_table(*self._table())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), caption=repr(self))
 
 
 def significant(value: float, std: float = math.nan, digits: int = 4) -> str:

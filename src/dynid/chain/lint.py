@@ -21,7 +21,7 @@ from dynid.chain.plausibility import LintFinding, LintSeverity, implausibilities
 from dynid.chain.robot import BASE, Robot
 from dynid.disk import write_whole
 from dynid.errors import RobotError
-from dynid.prose import counted, html_table
+from dynid.prose import PrintsAsTable, TableOf, counted
 
 __all__ = ["LintReport", "Repair", "RepairedLink", "lint", "repair"]
 
@@ -30,7 +30,7 @@ CHANGED = 1e-12
 
 
 @dataclass(frozen=True)
-class LintReport:
+class LintReport(PrintsAsTable):
     """What `lint` found about one robot."""
 
     source: str
@@ -52,12 +52,9 @@ class LintReport:
         counts = [f"{len(self.of(severity))} {severity}" for severity in get_args(LintSeverity) if self.of(severity)]
         return f"LintReport({self.source}: {counted(self.n_links, 'link')}, {', '.join(counts) or 'no findings'})"
 
-    def __str__(self) -> str:
-        return "\n".join([repr(self), *(str(finding) for finding in self.findings)])
-
-    def _repr_html_(self) -> str:
+    def _table(self) -> TableOf:
         rows = [(f.link, f.severity, f.code, f.evidence, f.fix) for f in self.findings]
-        return html_table(("link", "severity", "finding", "evidence", "fix"), rows, caption=repr(self))
+        return TableOf(("link", "severity", "finding", "evidence", "fix"), rows)
 
 
 @dataclass(frozen=True)
