@@ -3,13 +3,18 @@
 import html
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = [
     "Document",
     "Grid",
     "Line",
+    "PrintsAsDocument",
+    "PrintsAsTable",
+    "TableOf",
     "as_html",
     "as_text",
     "counted",
@@ -60,6 +65,27 @@ def html_table(
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     return f"<table>{title}{head}<tbody>{body}</tbody></table>"
+
+
+class TableOf(NamedTuple):
+    """What a table shows; fields as the arguments of `text_table`."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    numeric: Collection[int] = ()
+
+
+class PrintsAsTable(ABC):
+    """A value that prints as its `repr` and a table below it, and shows the same table in a notebook."""
+
+    @abstractmethod
+    def _table(self) -> TableOf: ...
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{text_table(*self._table())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), caption=repr(self))
 
 
 def significant(value: float, std: float = math.nan, digits: int = 4) -> str:
@@ -145,6 +171,20 @@ def as_html(document: Document) -> str:
         else:
             blocks.append(html_table(part.headers, part.rows, part.numeric))
     return "".join(blocks)
+
+
+class PrintsAsDocument(ABC):
+    """A result that prints, in a terminal and in a notebook, as the document that it makes of itself."""
+
+    @abstractmethod
+    def document(self) -> Document:
+        """The result from top to bottom."""
+
+    def __str__(self) -> str:
+        return as_text(self.document())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.document())
 
 
 def plain(value: object) -> object:

@@ -131,7 +131,7 @@ def test_currents_need_gains(logs, tmp_path, capsys):
     write_csv(currents, tmp_path / "i.csv")
     base = ["identify", "planar2r", str(tmp_path / "i.csv"), "--out", str(tmp_path / "x"), "--json"]
     assert main(base) == 2
-    assert "`gains`" in capsys.readouterr().err
+    assert "--gains" in capsys.readouterr().err
     assert main([*base, "--gains", "2,4"]) == 0
     assert json.loads(capsys.readouterr().out)["train"]["relative_error_percent"] < 0.5
     assert main([*base, "--gains", "2"]) == 2

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Float, Matrix3, Transform, Vector3, freeze_arrays, skew
 from dynid.errors import ParameterError
-from dynid.prose import html_table, text_table
+from dynid.prose import PrintsAsTable, TableOf
 
 __all__ = ["INERTIAL_NAMES", "INERTIAL_UNITS", "InertialParameters", "ParameterOrder"]
 
@@ -30,7 +30,7 @@ _KHALIL = np.array([4, 5, 7, 6, 8, 9, 1, 2, 3, 0])
 
 
 @dataclass(frozen=True, eq=False)
-class InertialParameters:
+class InertialParameters(PrintsAsTable):
     """Mass, first moment and inertia of one rigid link about the origin and axes of its frame.
 
     The torque is linear in these ten numbers, which is why they and not the centre of mass are stored.
@@ -53,16 +53,10 @@ class InertialParameters:
         moments = ", ".join(f"{value:.4g}" for value in np.diag(self.inertia_com))
         return f"InertialParameters({self.mass:.4g} kg, com [{com}] m, Ixx Iyy Izz [{moments}] kg·m² about it)"
 
-    def __str__(self) -> str:
-        return text_table(("", "", ""), self._rows, (1,))
-
-    def _repr_html_(self) -> str:
-        return html_table(("parameter", "value", "unit"), self._rows, (1,), "about the link frame origin")
-
-    @property
-    def _rows(self) -> list[tuple[str, str, str]]:
+    def _table(self) -> TableOf:
         entries = zip(INERTIAL_NAMES, self.pi, INERTIAL_UNITS, strict=True)
-        return [(name, f"{value:.6g}", unit) for name, value, unit in entries]
+        rows = [(name, f"{value:.6g}", unit) for name, value, unit in entries]
+        return TableOf(("parameter", "value", "unit"), rows, (1,))
 
     @property
     def mass(self) -> float:

@@ -24,7 +24,7 @@ from dynid.chain.robot import BASE, Robot
 from dynid.disk import write_whole
 from dynid.errors import RobotError, RobotFileError
 from dynid.prose import Document as Prose
-from dynid.prose import Grid, Line, as_html, as_text, counted
+from dynid.prose import Grid, Line, PrintsAsDocument, counted
 
 __all__ = ["LintReport", "Repair", "RepairedLink", "lint", "repair"]
 
@@ -60,7 +60,7 @@ class LintJson(TypedDict):
 
 
 @dataclass(frozen=True)
-class LintReport:
+class LintReport(PrintsAsDocument):
     """What `lint` found about one robot."""
 
     source: str
@@ -104,12 +104,6 @@ class LintReport:
         counts = [f"{len(self.of(severity))} {severity}" for severity in get_args(LintSeverity) if self.of(severity)]
         return f"LintReport({self.source}: {counted(self.n_links, 'link')}, {', '.join(counts) or 'no findings'})"
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
-
 
 @dataclass(frozen=True)
 class RepairedLink:
@@ -152,14 +146,8 @@ class Repair:
         done = (Line("repaired", f"{link.link}: {link.note}") for link in self.links)
         return *self.before.document(), *done, Line("wrote", str(self.path))
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         return f"Repair({str(self.path)!r}: {len(self.links)} links repaired)"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def lint(robot: Robot | str | PathLike[str]) -> LintReport:

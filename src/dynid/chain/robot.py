@@ -13,7 +13,7 @@ from dynid.arrays import Array, ArrayLike, Float, Int, Transform, Vector3, freez
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.placement import MAX_LENGTH, is_rigid, rotation_about, rotation_rpy, transform, unit
 from dynid.errors import RobotError, UnknownJoint, UnknownName, WrongType
-from dynid.prose import counted, html_table, text_table
+from dynid.prose import PrintsAsTable, TableOf, counted
 
 if TYPE_CHECKING:
     import pinocchio as pin
@@ -157,7 +157,7 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
-class Robot:
+class Robot(PrintsAsTable):
     """A fixed-base arm or tree: joints branch by branch, parents before children, and gravity."""
 
     name: str
@@ -200,11 +200,9 @@ class Robot:
         mass = f"{sum(known):.3g} kg nominal" if self.has_nominal else "nominal inertias incomplete"
         return f"Robot({self.name!r}: {counted(self.n_dof, 'joint')}, {mass if known else 'no nominal inertias'})"
 
-    def __str__(self) -> str:
-        return f"{self!r}\n{text_table(_JOINT_HEADERS, [_joint_row(joint) for joint in self.joints], (2, 3, 4, 6))}"
-
-    def _repr_html_(self) -> str:
-        return html_table(_JOINT_HEADERS, [_joint_row(joint) for joint in self.joints], (2, 3, 4, 6), repr(self))
+    def _table(self) -> TableOf:
+        headers = ("joint", "type", "range", "velocity", "effort", "link", "mass")
+        return TableOf(headers, [_joint_row(joint) for joint in self.joints], (2, 3, 4, 6))
 
     def _check_names(self) -> None:
         for kind, names in (("joint", self.joint_names), ("link", self.link_names), ("robot", (self.name or "robot",))):
@@ -351,9 +349,6 @@ class Robot:
             model.appendBodyToJoint(index, body, pin.SE3.Identity())
             model.addBodyFrame(joint.link.name, index, pin.SE3(joint.T_joint_link.copy()), 0)
         return model
-
-
-_JOINT_HEADERS = ("joint", "type", "range", "velocity", "effort", "link", "mass")
 
 
 def _joint_row(joint: Joint) -> tuple[str, ...]:

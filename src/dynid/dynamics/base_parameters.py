@@ -11,7 +11,7 @@ from dynid.arrays import Array, ArrayLike, Bool, Float, Int, freeze_arrays
 from dynid.dynamics.model import Column, TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import ParameterError
-from dynid.prose import html_table, text_table
+from dynid.prose import PrintsAsTable, TableOf
 
 __all__ = ["TOLERANCE", "BaseParameters", "base_parameters", "independent_columns"]
 
@@ -21,11 +21,8 @@ _SNAP = 1e-10
 """An entry of the regrouping matrix this close to a whole number (0 above all) is that number."""
 
 
-_HEADERS = ("link or joint", "base parameter", "unit")
-
-
 @dataclass(frozen=True, eq=False)
-class BaseParameters:
+class BaseParameters(PrintsAsTable):
     r"""The combinations :math:`\beta = K\theta` that determine the torque, and a choice of columns for them.
 
     :math:`Y\theta = Y_b\,\beta` with :math:`Y_b` the independent columns of Y [Gautier1990]_.
@@ -48,16 +45,10 @@ class BaseParameters:
     def __repr__(self) -> str:
         return f"BaseParameters({self.n_base} base parameters of {len(self.columns)} parameters)"
 
-    def __str__(self) -> str:
-        return f"{self!r}\n{text_table(_HEADERS, self._rows)}"
-
-    def _repr_html_(self) -> str:
-        return html_table(_HEADERS, self._rows, caption=repr(self))
-
-    @property
-    def _rows(self) -> list[tuple[str, str, str]]:
+    def _table(self) -> TableOf:
         leading = zip(self.leading_columns, self.labels(), strict=True)
-        return [(column.owner, label, column.unit) for column, label in leading]
+        rows = [(column.owner, label, column.unit) for column, label in leading]
+        return TableOf(("link or joint", "base parameter", "unit"), rows)
 
     @property
     def n_base(self) -> int:

@@ -17,7 +17,7 @@ from dynid.excitation.assembly import safe_pose
 from dynid.excitation.criteria import ConditionNumber, DesignCriterion, DOptimality
 from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, with_effort
-from dynid.prose import counted, html_table, text_table
+from dynid.prose import PrintsAsTable, TableOf, counted
 
 __all__ = ["PoseDesign", "PoseKind", "design_poses"]
 
@@ -31,7 +31,7 @@ PoseKind = Literal["reverse", "gravity"]
 
 
 @dataclass(frozen=True, eq=False)
-class PoseDesign:
+class PoseDesign(PrintsAsTable):
     """Poses that show the base parameters well, and how well."""
 
     joint_names: tuple[str, ...]
@@ -49,19 +49,9 @@ class PoseDesign:
         shown = f"{len(self.labels)} base parameters, condition number {self.condition_number:.4g}"
         return f"PoseDesign({counted(len(self.poses), 'pose')} of {counted(len(self.joint_names), 'joint')}: {shown})"
 
-    def __str__(self) -> str:
-        return f"{self!r}\n{text_table(self._headers, self._rows, range(1 + len(self.joint_names)))}"
-
-    def _repr_html_(self) -> str:
-        return html_table(self._headers, self._rows, range(1 + len(self.joint_names)), repr(self))
-
-    @property
-    def _headers(self) -> tuple[str, ...]:
-        return ("pose", *self.joint_names)
-
-    @property
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [(str(k + 1), *(f"{value:.4f}" for value in pose)) for k, pose in enumerate(self.poses)]
+    def _table(self) -> TableOf:
+        rows = [(k + 1, *(f"{value:.4f}" for value in pose)) for k, pose in enumerate(self.poses)]
+        return TableOf(("pose", *self.joint_names), rows, range(1 + len(self.joint_names)))
 
 
 def design_poses(

@@ -13,7 +13,7 @@ from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.criteria import DOptimality, check_noise
 from dynid.excitation.curves.curve import PerJoint
-from dynid.prose import html_table, text_table
+from dynid.prose import PrintsAsTable, TableOf
 
 __all__ = ["Information", "Sufficiency", "sufficiency"]
 
@@ -23,11 +23,8 @@ _FOREVER = 1e9
 """Time in s after which a wanted deviation counts as out of reach."""
 
 
-_STD_HEADERS = ("base parameter", "predicted σ")
-
-
 @dataclass(frozen=True, eq=False)
-class Information:
+class Information(PrintsAsTable):
     r"""What measured or planned motions tell about the base parameters: :math:`\sum Y_b^T \Sigma^{-1} Y_b`.
 
     Its inverse is the covariance of the weighted least-squares estimate, for torque noise that is white.
@@ -50,15 +47,9 @@ class Information:
         seen = int(np.sum(np.isfinite(self.std)))
         return f"Information({seen} of {len(self.labels)} base parameters, from {self.seconds:.4g} s of motion)"
 
-    def __str__(self) -> str:
-        return f"{self!r}\n{text_table(_STD_HEADERS, self._rows, (1,))}"
-
-    def _repr_html_(self) -> str:
-        return html_table(_STD_HEADERS, self._rows, (1,), repr(self))
-
-    @property
-    def _rows(self) -> list[tuple[str, str]]:
-        return [(label, f"{std:.3g}") for label, std in zip(self.labels, self.std, strict=True)]
+    def _table(self) -> TableOf:
+        rows = [(label, f"{std:.3g}") for label, std in zip(self.labels, self.std, strict=True)]
+        return TableOf(("base parameter", "predicted σ"), rows, (1,))
 
     @classmethod
     def of(
@@ -111,7 +102,7 @@ class Information:
 
 
 @dataclass(frozen=True, eq=False)
-class Sufficiency:
+class Sufficiency(PrintsAsTable):
     """Whether what is known, and a run to come, is enough."""
 
     labels: tuple[str, ...]
@@ -128,10 +119,10 @@ class Sufficiency:
         needed = "enough is known" if self.enough else f"{self.seconds:.4g} s more, limited by {self.limiting}"
         return f"Sufficiency({len(self.labels)} base parameters: {needed})"
 
-    def __str__(self) -> str:
+    def _table(self) -> TableOf:
         columns = (self.labels, self.now, self.after, self.wanted)
         rows = [(label, *(f"{std:.3g}" for std in stds)) for label, *stds in zip(*columns, strict=True)]
-        return f"{self!r}\n{text_table(('base parameter', 'σ now', 'after the run', 'wanted'), rows, (1, 2, 3))}"
+        return TableOf(("base parameter", "σ now", "after the run", "wanted"), rows, (1, 2, 3))
 
     @property
     def enough(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Bool, Float, readonly
 from dynid.errors import RecordingError, WrongType
-from dynid.prose import counted, html_table, text_table
+from dynid.prose import PrintsAsTable, TableOf, counted
 
 __all__ = ["JOINT_SIGNALS", "WRENCH_AXES", "WRENCH_SIGNALS", "Intervals", "Recording", "measurable"]
 
@@ -37,11 +37,8 @@ class Intervals(NamedTuple):
     longest: float
 
 
-_RANGE_HEADERS = ("signal (SI)", "smallest", "largest", "RMS")
-
-
 @dataclass(frozen=True, eq=False)
-class Recording:
+class Recording(PrintsAsTable):
     """Joint measurements of one run, as logged: finite numbers at strictly increasing times."""
 
     joint_names: tuple[str, ...]
@@ -84,21 +81,14 @@ class Recording:
         size = f"{counted(self.n_samples, 'sample')}, {self.duration:.4g} s{rate}"
         return f"Recording({self.source!r}: {size}; {', '.join(self.signals)} of {counted(self.n_dof, 'joint')})"
 
-    def __str__(self) -> str:
-        return f"{self!r}\n{text_table(_RANGE_HEADERS, self._ranges, (1, 2, 3))}"
-
-    def _repr_html_(self) -> str:
-        return html_table(_RANGE_HEADERS, self._ranges, (1, 2, 3), repr(self))
-
-    @property
-    def _ranges(self) -> list[tuple[str, str, str, str]]:
+    def _table(self) -> TableOf:
         rows = []
         for name in self.signals:
             owners = self.joint_names if name in JOINT_SIGNALS else WRENCH_AXES
             for owner, values in zip(owners, getattr(self, name).T, strict=True):
                 rms = np.sqrt(np.mean(values**2))
                 rows.append((f"{name} {owner}", f"{values.min():.4g}", f"{values.max():.4g}", f"{rms:.4g}"))
-        return rows
+        return TableOf(("signal (SI)", "smallest", "largest", "RMS"), rows, (1, 2, 3))
 
     @property
     def n_samples(self) -> int:

@@ -11,7 +11,7 @@ from typing import TypedDict
 from dynid.arrays import Array
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import RecordingError
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_settings import LogSettings
 from dynid.review.examination import examine as findings_of
@@ -34,7 +34,7 @@ class LogReviewJson(TypedDict):
 
 
 @dataclass(frozen=True)
-class LogReview:
+class LogReview(PrintsAsDocument):
     """The result of `dynid.examine`: what was found in one log, the gravest first."""
 
     robot: str
@@ -63,15 +63,9 @@ class LogReview:
                 parts += [Line("", f"  {line}") for line in rest]
         return tuple(parts)
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         codes = ", ".join(f"{finding.severity.value} {finding.code}" for finding in self.findings)
         return f"LogReview({self.log!r}: {codes or 'healthy'})"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def examine(

@@ -18,7 +18,7 @@ from dynid.excitation.limits.certificate import LimitCertificate
 from dynid.excitation.limits.motion_limits import MotionLimits
 from dynid.excitation.poses import PoseDesign
 from dynid.excitation.trajectory import Trajectory
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 
 __all__ = ["ExcitingPoses", "ExcitingTrajectory"]
 
@@ -80,7 +80,7 @@ class ExcitingPosesJson(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class ExcitingTrajectory:
+class ExcitingTrajectory(PrintsAsDocument):
     """The result of `dynid.excite`: a motion inside every limit; `dynid.save` it as a .csv."""
 
     model: TorqueModel
@@ -165,15 +165,9 @@ class ExcitingTrajectory:
             *((Line("closest", told),) if told else ()),
         )
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         seconds, number = self.trajectory.duration, self.report.condition_number
         return f"ExcitingTrajectory({self.model.robot.name!r}: {seconds:.2f} s, condition number {number:.4g})"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def _joint_row(certificate: LimitCertificate, joint: str) -> tuple[str, ...]:
@@ -190,7 +184,7 @@ def _joint_row(certificate: LimitCertificate, joint: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class ExcitingPoses:
+class ExcitingPoses(PrintsAsDocument):
     """The result of `dynid.excite` for static poses; `dynid.save` it as a .csv."""
 
     robot: Robot
@@ -226,12 +220,6 @@ class ExcitingPoses:
             Line("poses", f"{len(self.poses)}, condition number {self.design.condition_number:.4g}"),
         )
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         number = self.design.condition_number
         return f"ExcitingPoses({self.robot.name!r}: {len(self.poses)} poses, condition number {number:.4g})"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())

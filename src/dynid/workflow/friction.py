@@ -15,7 +15,7 @@ from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ConfigError, ModelFileError, RecordingError
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.regression.friction.fit import FrictionFit, fit_friction, friction_curve
 from dynid.regression.model import IdentifiedModel
@@ -94,7 +94,7 @@ class FrictionComparison:
 
 
 @dataclass(frozen=True, eq=False)
-class FrictionRefit:
+class FrictionRefit(PrintsAsDocument):
     """The result of `dynid.friction`: print it to read it, `dynid.save` it for its files."""
 
     model: IdentifiedModel
@@ -170,17 +170,11 @@ class FrictionRefit:
         )
         return Grid(("joint", "speed / %", "this fit", "other", "unit", "change / %"), rows, (1, 2, 3, 5))
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         return (
             f"FrictionRefit({self.model.robot.name!r}: {self.fit.without.relative_percent:.2f} % without friction, "
             f"{self.fit.fit.relative_percent:.2f} % with it)"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def friction(

@@ -12,7 +12,7 @@ from dynid.arrays import Array, Float
 from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.model import TorqueModel
-from dynid.prose import Document, Grid, Line, as_html, as_text, spread_percent
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, spread_percent
 from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.estimate import Estimate
@@ -98,7 +98,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Identification:
+class Identification(PrintsAsDocument):
     """The result of `dynid.identify`: print it to read it, `dynid.save` it for its files."""
 
     model: IdentifiedModel
@@ -222,9 +222,6 @@ class Identification:
             rows = [(*row, f"{low:.4e} … {high:.4e}") for row, (low, high) in zip(rows, ends, strict=True)]
         return Grid(headers, tuple(rows), (1, 2, 3))
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         held_out = max((v.error.relative_percent for v in self.validation), default=np.nan)
         told = f", {held_out:.2f} % held out" if self.validation else ""
@@ -232,9 +229,6 @@ class Identification:
             f"Identification({self.model.robot.name!r}: {self.verdict.mark}, "
             f"{self.train.error.relative_percent:.2f} % fitted{told}, {self.estimate.estimator})"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def links_grid(model: IdentifiedModel) -> Grid:

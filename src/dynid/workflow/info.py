@@ -11,7 +11,7 @@ from dynid.chain.consistency import consistency
 from dynid.chain.robot import Joint, Robot
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.workflow.doors import RobotLike, RobotOptions, as_locks, as_torque_model
 
 __all__ = ["RobotInfo", "info"]
@@ -73,7 +73,7 @@ class RobotInfoJson(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class RobotInfo:
+class RobotInfo(PrintsAsDocument):
     """The result of `dynid.info`: joints, limits, base parameters, and what torque never shows."""
 
     model: TorqueModel
@@ -152,15 +152,9 @@ class RobotInfo:
             Line("never", ", ".join(base.unseen) or "none"),
         )
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         counts = f"{self.robot.n_dof} joints, {self.base.n_base} base parameters of {self.model.n_params}"
         return f"RobotInfo({self.robot.name!r}: {counts})"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def _joint_json(robot: Robot, joint: Joint) -> JointJson:

@@ -14,7 +14,7 @@ from dynid.chain.placement import rotation_rpy, transform
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ParameterError, RecordingError
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Conditioning
 from dynid.regression.drive_gains import DriveGains, identify_gains
@@ -101,7 +101,7 @@ class GainsJson(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class PayloadIdentification:
+class PayloadIdentification(PrintsAsDocument):
     """The result of `dynid.payload`: print it to read it, `dynid.save` it as a JSON file."""
 
     load: Payload
@@ -165,9 +165,6 @@ class PayloadIdentification:
             Line("", f"inertia about it {inertia} kg·m²"),
         )
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         load = self.load
         return (
@@ -175,12 +172,9 @@ class PayloadIdentification:
             f"{load.without.relative_percent:.2f} % empty, {load.fit.relative_percent:.2f} % with the load)"
         )
 
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
-
 
 @dataclass(frozen=True, eq=False)
-class GainsIdentification:
+class GainsIdentification(PrintsAsDocument):
     """The result of `dynid.payload` with a known mass: print it to read it, `dynid.save` it as a JSON file."""
 
     found: DriveGains
@@ -222,15 +216,9 @@ class GainsIdentification:
             Grid(("joint", "gain / N·m/A", "± 1σ"), rows, (1, 2)),
         )
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         gains = ", ".join(f"{gain:.4g}" for gain in self.gains)
         return f"GainsIdentification({self.model.robot.name!r}: {gains} N·m/A by {self.known_mass:g} kg)"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 @overload

@@ -12,7 +12,7 @@ from typing import Literal, TypedDict, get_args
 from dynid.chain.robot import Robot
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ConfigError, ParameterError
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 from dynid.regression.constraints.files import read_bounds, read_constraints
 from dynid.regression.model import IdentifiedModel
@@ -103,7 +103,7 @@ class RetrievalJson(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class ModelRetrieval:
+class ModelRetrieval(PrintsAsDocument):
     """The result of `dynid.retrieve`: print it to read it, `dynid.save` it for its files."""
 
     model: IdentifiedModel
@@ -219,14 +219,8 @@ class ModelRetrieval:
         rows = tuple((check.name, f"{check.margin:.3g}", "yes" if check.holds else "NO") for check in nearest)
         return Grid(("constraint", "margin", "met"), rows, (1,))
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         return f"ModelRetrieval({self.model.robot.name!r}: {self.engine}, objective {self.verdict})"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def retrieve(

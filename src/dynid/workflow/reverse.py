@@ -16,7 +16,7 @@ from dynid.dynamics.base_parameters import base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import RecordingError
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.regression.estimate import Estimate
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.reverse import ControllerSamples, Reverse, read_controller_samples
@@ -57,7 +57,7 @@ class ReverseJson(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class ReverseIdentification:
+class ReverseIdentification(PrintsAsDocument):
     """The result of `dynid.reverse`: print it to read it, `dynid.save` it for its files."""
 
     model: IdentifiedModel
@@ -122,18 +122,12 @@ class ReverseIdentification:
         )
         return Grid(("base parameter", "value", "± 1σ", "σ/|v| / %", "unit", "trust"), rows, (1, 2, 3))
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         estimate = self.estimate
         return (
             f"ReverseIdentification({self.model.robot.name!r}: {estimate.rank} of {self.model.base.n_base} base "
             f"parameters, {estimate.fit.relative_percent:.4f} % relative error)"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def reverse(

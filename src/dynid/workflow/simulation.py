@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.model import TorqueModel
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.recording import Recording
 from dynid.simulation.sensors import VelocitySource
 from dynid.simulation.synthetic import Synthetic
@@ -88,7 +88,7 @@ class SimulationJson(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class Simulation(PrintsAsDocument):
     """The result of `dynid.simulate`: a log and the truth behind it; `dynid.save` it as a .csv."""
 
     synthetic: Synthetic
@@ -173,15 +173,9 @@ class Simulation:
             Grid(headers, tuple(rows), tuple(range(1, len(headers)))),
         )
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         log = self.recording
         return f"Simulation({self.model.robot.name!r}: {log.duration:.1f} s, {log.n_samples} samples)"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def truth_json(

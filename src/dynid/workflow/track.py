@@ -11,7 +11,7 @@ from typing import Literal, NotRequired, TypedDict
 from dynid.arrays import Array
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import RecordingError, TrackingError
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
@@ -88,7 +88,7 @@ def events_json(events: Sequence[LoadEvent]) -> list[EventJson]:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelTracking:
+class ModelTracking(PrintsAsDocument):
     """The result of `dynid.track`: where the filter ended, how it came there, and the model it leaves."""
 
     run: TrackingResult
@@ -149,14 +149,8 @@ class ModelTracking:
             parts += [Line("", f"{vendor}: {line}") for vendor, line in load.settings().items()]
         return tuple(parts)
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         return repr(self.run).replace("TrackingResult", "ModelTracking", 1)
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def track(

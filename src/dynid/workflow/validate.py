@@ -13,7 +13,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ModelFileError, RecordingError
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_settings import LogSettings
 from dynid.regression.model import IdentifiedModel
@@ -58,7 +58,7 @@ class ValidatedModel:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelValidation:
+class ModelValidation(PrintsAsDocument):
     """The result of `dynid.validate`: predictions of one model, and of those beside it."""
 
     models: tuple[ValidatedModel, ...]
@@ -116,15 +116,9 @@ class ModelValidation:
         told = f"largest correlation of neighbouring residuals {colour:.2f} (0 white, 1 a missing effect)"
         return (*parts, Line("residual", told))
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         errors = ", ".join(f"{Path(v.log).name} {v.error.relative_percent:.2f} %" for v in self.validation)
         return f"ModelValidation({self.models[0].model.robot.name!r}: {errors})"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def validate(

@@ -18,7 +18,7 @@ from typing import Any
 from dynid.disk import read_json, write_whole
 from dynid.dynamics.threads import with_threads
 from dynid.errors import ConfigError, DynidError, OutputError
-from dynid.prose import Document, Grid, Line, as_html, as_text, plain
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, plain
 from dynid.version import VERSION
 from dynid.workflow.identify import run_identify
 from dynid.workflow.identify_job import IdentifyJob
@@ -54,7 +54,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Campaign:
+class Campaign(PrintsAsDocument):
     """What became of every run of a manifest; the folder of each holds its files."""
 
     manifest: str
@@ -87,14 +87,8 @@ class Campaign:
         rows = tuple(tuple(_row(run).cells) for run in self.runs)
         return Line("runs", f"{len(self.runs)}{ready}"), Grid(headers, rows, (3, 4))
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         return f"Campaign({self.manifest!r}: {len(self.runs)} runs, {len(self.not_good)} not good)"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def campaign(

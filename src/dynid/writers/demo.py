@@ -14,7 +14,7 @@ from dynid.arrays import Array, Float
 from dynid.disk import claimed
 from dynid.errors import ConfigError
 from dynid.excitation.trajectory_files import read_coefficients
-from dynid.prose import Document, Grid, Line, as_html, as_text
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.regression.least_squares import OLS
 from dynid.validation.torque import compare_torque
 from dynid.workflow.contract import ErrorJson, FindingJson, LinkJson, error_json, findings_json, links_json
@@ -60,7 +60,7 @@ class DemonstrationJson(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class Demonstration:
+class Demonstration(PrintsAsDocument):
     """The result of `dynid.demo`: what an identification finds of a robot whose truth is known."""
 
     train: Simulation
@@ -122,15 +122,9 @@ class Demonstration:
             Line("report", str(self.saved.files["report"])),
         )
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         errors = ", ".join(f"{name} {value:.2f} %" for name, value in self.compared.items())
         return f"Demonstration({self.identification.model.robot.name!r}: {errors})"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def demo(out: str | PathLike[str] = "demo", *, seed: int = 1, progress: Progress = silent) -> Demonstration:

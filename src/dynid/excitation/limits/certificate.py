@@ -11,7 +11,7 @@ from dynid.arrays import Array, Float
 from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit
 from dynid.excitation.trajectory import Cruise, MotionPiece, Trajectory
-from dynid.prose import counted, html_table, text_table
+from dynid.prose import PrintsAsTable, TableOf, counted
 
 __all__ = ["LimitCertificate", "LimitUse", "certify", "highest_between"]
 
@@ -53,11 +53,8 @@ class LimitUse:
         return self.reached <= self.limit
 
 
-_USE_HEADERS = ("quantity", "of", "reached", "limit (SI)", "")
-
-
 @dataclass(frozen=True)
-class LimitCertificate:
+class LimitCertificate(PrintsAsTable):
     """The check of a trajectory against every limit: dense samples, and an estimate of what happens between them."""
 
     uses: tuple[LimitUse, ...]
@@ -71,19 +68,13 @@ class LimitCertificate:
         missing = f", {counted(len(self.unchecked), 'limit')} not checked" if self.unchecked else ""
         return f"LimitCertificate({verdict}{missing}, checked at {self.rate_hz:.4g} Hz)"
 
-    def __str__(self) -> str:
-        return f"{self!r}\n{text_table(_USE_HEADERS, self._rows, (2, 3))}"
-
-    def _repr_html_(self) -> str:
-        return html_table(_USE_HEADERS, self._rows, (2, 3), repr(self))
-
-    @property
-    def _rows(self) -> list[tuple[str, str, str, str, str]]:
-        return [
+    def _table(self) -> TableOf:
+        rows = [
             (use.quantity, use.label, f"{use.reached:.4g}", f"{use.limit:.4g}", "" if use.kept else "violated")
             for use in self.uses
             if np.isfinite(use.limit)
         ]
+        return TableOf(("quantity", "of", "reached", "limit (SI)", ""), rows, (2, 3))
 
     @property
     def holds(self) -> bool:

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from dynid.errors import DataSetError
-from dynid.prose import Document, Grid, Line, as_html, as_text, counted
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.recording.datasets.conversion import RowRange, convert
 from dynid.recording.datasets.published import DATA_SETS, DataSet, data_set
 from dynid.recording.recording import Recording
@@ -20,7 +20,7 @@ WRITTEN = ("README.md", "dataset.json")
 
 
 @dataclass(frozen=True)
-class Fetched:
+class Fetched(PrintsAsDocument):
     """What a fetch left behind."""
 
     data_set: DataSet
@@ -69,16 +69,10 @@ class Fetched:
             *(Line("next", command) for command in self.next),
         )
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         return (
             f"Fetched({self.data_set.name!r}: {counted(len(self.files), 'file')} in {self.folder}, from {self.origin})"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def mirrored(name: str, mirror: Path | None) -> Path | None:
@@ -88,7 +82,7 @@ def mirrored(name: str, mirror: Path | None) -> Path | None:
 
 
 @dataclass(frozen=True)
-class DataCatalogue:
+class DataCatalogue(PrintsAsDocument):
     """Every public data set that dynid knows, and which of them a mirror has."""
 
     data_sets: tuple[DataSet, ...]
@@ -107,14 +101,8 @@ class DataCatalogue:
         )
         return (Grid(("name", "what", "licence", "from"), rows),)
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         return f"DataCatalogue({', '.join(entry.name for entry in self.data_sets)})"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def data_catalogue(mirror: str | PathLike[str] | None = None) -> DataCatalogue:
@@ -187,14 +175,8 @@ class ConvertedLogs:
             for name, log in self.logs.items()
         )
 
-    def __str__(self) -> str:
-        return as_text(self.document())
-
     def __repr__(self) -> str:
         return f"ConvertedLogs({self.form!r}: {', '.join(self.logs)})"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.document())
 
 
 def convert_logs(
