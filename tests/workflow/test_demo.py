@@ -1,10 +1,7 @@
 import json
 
-import pytest
-
 import dynid
 from dynid.cli import main
-from dynid.errors import ConfigError
 from dynid.prose import plain
 
 
@@ -24,10 +21,3 @@ def test_the_call_and_the_command_give_the_same_bytes(tmp_path, monkeypatch, cap
     assert "<table>" in result._repr_html_()
     log = tmp_path / "command" / "demo" / "train.csv"
     assert "fitted to" in dynid.validate(log.with_name("model.json"), log).warnings[0]
-
-
-def test_wrong_types_are_told_what_was_expected():
-    with pytest.raises(ConfigError, match="out: expected a folder, got int"):
-        dynid.demo(3)
-    with pytest.raises(ConfigError, match="seed -1"):
-        dynid.demo(seed=-1)

@@ -1,25 +1,35 @@
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dynid
 from dynid.cli import main
-from dynid.errors import ConfigError, ExcitationError, OutputError
+from dynid.errors import OutputError
 from dynid.prose import plain
 
-QUICK = {"restarts": 1, "time_budget": 60.0, "workers": 1, "harmonics": 2, "base_frequency": 0.5, "rate": 100.0}
+QUICK: dict[str, Any] = {
+    "restarts": 1,
+    "time_budget": 60.0,
+    "workers": 1,
+    "harmonics": 2,
+    "base_frequency": 0.5,
+    "rate": 100.0,
+}
 TYPED = [word for name, value in QUICK.items() for word in ("--" + name.replace("_", "-"), str(value))]
 TABLE = """
 name = "scara"
 convention = "modified"
 [[joint]]
+name = "shoulder"
 a = 0.0
 alpha = 0.0
 d = 0.3
 position_limits = [-2.0, 2.0]
 velocity_limit = 2.0
 [[joint]]
+name = "elbow"
 a = 0.4
 alpha = 0.0
 d = 0.0
@@ -29,7 +39,7 @@ velocity_limit = 2.0
 
 
 def test_the_call_and_the_command_give_the_same_bytes(tmp_path, capsys):
-    result = dynid.excite("planar2r", ros=tmp_path / "call.yaml", picture=False, noise=[0.1, 0.2], **QUICK)
+    result: Any = dynid.excite("planar2r", ros=tmp_path / "call.yaml", picture=False, noise=[0.1, 0.2], **QUICK)
     saved = dynid.save(result, tmp_path / "call.csv")
     assert sorted(saved.files) == ["coefficients", "ros", "trajectory"]
     names = ["--out", str(tmp_path / "command.csv"), "--ros", str(tmp_path / "command.yaml")]
@@ -42,24 +52,24 @@ def test_the_call_and_the_command_give_the_same_bytes(tmp_path, capsys):
 
 
 def test_a_motion_and_poses_print_as_a_person_reads(capsys, tmp_path):
-    motion = dynid.excite("planar2r", kind="random", rate=100.0)
+    motion: Any = dynid.excite("planar2r", kind="random", rate=100.0)
     assert repr(motion).startswith("ExcitingTrajectory('planar2r': ")
     assert "condition" in str(motion)
     assert "<table>" in motion._repr_html_()
     arguments = ["excite", "planar2r", "--kind", "random", "--rate", "100", "--no-picture"]
     assert main([*arguments, "--out", str(tmp_path / "t.csv")]) == 0
     assert capsys.readouterr().out.startswith(str(motion))
-    poses = dynid.excite("planar2r", kind="gravity-poses", poses=6)
+    poses: Any = dynid.excite("planar2r", kind="gravity-poses", poses=6)
     assert poses.poses.shape == (6, 2)
     assert repr(poses).startswith("ExcitingPoses('planar2r': 6 poses, condition number ")
     assert "base parameters that these poses can show" in str(poses)
 
 
 def test_a_motion_adds_to_an_earlier_one_given_as_value_or_file(tmp_path):
-    first = dynid.excite("planar2r", kind="random", rate=100.0)
+    first: Any = dynid.excite("planar2r", kind="random", rate=100.0)
     dynid.save(first, tmp_path / "first.csv")
-    by_value = dynid.excite("planar2r", kind="sinusoids", rate=100.0, after=first.trajectory)
-    by_file = dynid.excite("planar2r", kind="sinusoids", rate=100.0, after=tmp_path / "first.toml")
+    by_value: Any = dynid.excite("planar2r", kind="sinusoids", rate=100.0, after=first.trajectory)
+    by_file: Any = dynid.excite("planar2r", kind="sinusoids", rate=100.0, after=tmp_path / "first.toml")
     np.testing.assert_array_equal(by_value.std, by_file.std)
     assert np.all(by_value.std < first.std)
 
@@ -69,21 +79,6 @@ def test_progress_is_heard(tmp_path):
     dynid.excite("planar2r", progress=lambda text, share=None: heard.append((text, share)), **QUICK)
     assert any("condition number" in text for text, _ in heard)
     assert all(share is None or share >= 0.0 for _, share in heard)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"kind": "zigzag"}, ConfigError, "kind: no 'zigzag'; known: fourier"),
-        ({"start": "a,b"}, ConfigError, "`start` a,b: write numbers joined by commas"),
-        ({"after": 3}, ConfigError, "after: expected a file of coefficients or a Trajectory, got int"),
-        ({"after": [3]}, ConfigError, "after: expected a file of coefficients or a Trajectory, got int"),
-        ({"base_frequency": -1.0}, ExcitationError, "`base_frequency` -1: it must be positive"),
-    ],
-)
-def test_wrong_input_is_told_what_was_expected(options, error, message):
-    with pytest.raises(error, match=message):
-        dynid.excite("planar2r", **options)
 
 
 def test_the_coefficients_never_replace_the_robot_file(tmp_path, capsys):

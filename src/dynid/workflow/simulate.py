@@ -14,7 +14,7 @@ from dynid.disk import read_json, read_text
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.dynamics.threads import one_blas_thread
-from dynid.errors import ConfigError, ParameterError
+from dynid.errors import ConfigError, ParameterError, RecordingError
 from dynid.excitation.trajectory import Trajectory
 from dynid.recording.raw import RawLog
 from dynid.recording.readers import read_recording
@@ -120,18 +120,18 @@ def simulate(
     options = RobotOptions(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
     loaded = options.load(robot)
     asked: SensorsJson = {
-        "noise_q": _text(noise_q),
-        "noise_dq": _text(noise_dq),
-        "noise_tau": _text(noise_tau),
+        "noise_q": _text("noise_q", noise_q),
+        "noise_dq": _text("noise_dq", noise_dq),
+        "noise_tau": _text("noise_tau", noise_tau),
         "encoder_counts": encoder_counts,
         "torque_step": torque_step,
-        "torque_offset": _text(torque_offset),
+        "torque_offset": _text("torque_offset", torque_offset),
         "delay": delay,
         "jitter": jitter,
         "stamp_noise": stamp_noise,
         "dropout": dropout,
         "velocity": velocity,
-        "gains": None if gains is None else _text(gains),
+        "gains": None if gains is None else _text("gains", gains),
     }
     loop: LoopJson = {"closed_loop": closed_loop, "wrong": wrong, "natural_frequency": natural_frequency}
     model = as_torque_model(loaded, friction)
@@ -156,11 +156,11 @@ def simulate(
     return Simulation(result, truth, tuple(file for file in files if file.is_file()))
 
 
-def _text(values: NoiseLike) -> str:
+def _text(name: str, values: NoiseLike) -> str:
     """Numbers as a text joined by commas, as the truth has them."""
     if isinstance(values, str):
         return values
-    return ",".join(repr(float(value)) for value in np.atleast_1d(np.asarray(values, dtype=float)))
+    return ",".join(repr(value) for value in as_numbers(name, values))
 
 
 def _sensors(asked: SensorsJson) -> SensorModel:
@@ -205,7 +205,9 @@ def _motion(
     if isinstance(trajectory, Trajectory):
         whole = trajectory.motion(DEFAULT_RATE_HZ if rate is None else rate)
         return whole if duration is None else whole.part(0, int(np.sum(whole.t <= whole.t[0] + duration)))
-    (source,) = as_logs(trajectory, "trajectory")
+    source, *more = as_logs(trajectory, "trajectory")
+    if more:
+        raise RecordingError(f"trajectory: expected one, got {1 + len(more)}")
     if isinstance(source, Path):
         table = read_recording(source, robot.joint_names)
     else:

@@ -90,7 +90,7 @@ def save(result: object, out: str | PathLike[str]) -> Saved:
         ConfigError: for a value that has no files.
     """
     if not isinstance(out, str | PathLike):
-        raise ConfigError(f"out: expected a folder or a file, got {type(out).__name__}")
+        raise ConfigError(f"out: expected a path, got {type(out).__name__}")
     place = Path(out)
     with nullcontext() if isinstance(result, IN_ONE_FILE) else claimed(place), at_once():
         return _save(result, place)
