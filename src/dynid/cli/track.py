@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from dynid.cli.console import emit_json, note, say, table, warn
+from dynid.cli.console import emit_json, note, say, warn
 from dynid.cli.options import JsonFlag
 from dynid.cli.pipeline import LogOptions, provenance
 from dynid.cli.progress import progress
@@ -59,7 +59,9 @@ def track(
     if json:
         emit_json({**_summary(result), "files": files})
     else:
-        _show(result, files)
+        note(str(result))
+        for file in files.values():
+            say("wrote", file)
     for sentence in result.health.sentences:
         warn(sentence)
     if result.health.n_absorbed == 0:
@@ -143,29 +145,6 @@ def _summary(result: TrackingResult) -> dict[str, object]:
             "settings": load.settings(),
         }
     return content
-
-
-def _show(result: TrackingResult, files: dict[str, str]) -> None:
-    """The end of a run on the terminal."""
-    now, robot, load = result.parameters, result.model.robot, result.load
-    say("robot", f"{robot.name}   {robot.n_dof} joints, {len(now.symbols)} states")
-    say("samples", f"{result.health.n_absorbed} absorbed, {result.n_skipped} skipped")
-    say("NIS", result.health.nis_sentence)
-    note("")
-    rows = [
-        (symbol, f"{value:.5g}", f"{std:.2g}", unit)
-        for symbol, value, std, unit in zip(now.symbols, now.values, now.std, now.units, strict=True)
-    ]
-    table(("parameter", "value", "± 1σ", "unit"), rows, numeric=(1, 2))
-    note("")
-    for event in result.events:
-        say("event", f"{event.t:.3f} s   {event.kind}, load {event.mass:.3f} kg")
-    if load is not None:
-        say("load", f"{load.mass:.3f} ± {load.mass_std:.3f} kg")
-        for vendor, line in load.settings().items():
-            say("", f"{vendor}: {line}")
-    for file in files.values():
-        say("wrote", file)
 
 
 def _write(result: TrackingResult, out: Path, model: Path, log: str) -> dict[str, str]:
