@@ -13,7 +13,7 @@ import pinocchio as pin
 from benchmarks import Line
 from dynid import TorqueModel, friction_models, load_robot, random_motion
 from dynid.dynamics import RotorInertia
-from dynid.writers.c.check import FLAGS, expected, find_compiler, run_header
+from dynid.writers.c.check import COMPILER_OPTIONS, expected, find_compiler, run_header
 from dynid.writers.c.header import HeaderSource
 from dynid.writers.exported import relative_error
 
@@ -94,7 +94,7 @@ def timed(text: str, compiler: str) -> list[float]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "header.h").write_text(text, encoding="ascii")
         (Path(folder) / "main.c").write_text(PROGRAM, encoding="ascii")
-        command = [compiler, *FLAGS, f"-DCALLS={N_CALLS // 10}", "-o", "program", "main.c", "-lm"]
+        command = [compiler, *COMPILER_OPTIONS, f"-DCALLS={N_CALLS // 10}", "-o", "program", "main.c", "-lm"]
         subprocess.run(command, cwd=folder, check=True)
         done = subprocess.run([str(Path(folder) / "program")], capture_output=True, check=True)
     return [float(word) for word in done.stdout.split()]

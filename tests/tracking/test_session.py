@@ -86,7 +86,7 @@ def test_a_run_prints_as_a_table_and_reports_on_a_page():
     assert repr(result).endswith(f" samples, 0 events, NIS {result.health.nis_mean:.3g})")
     lines = str(result).splitlines()
     assert lines[0].startswith("robot      ")
-    assert any(line.startswith("NIS        ") for line in lines)
+    assert lines[2] == f"NIS        {result.health.nis_sentence}"
     assert lines[-1].split()[0] == result.parameters.symbols[-1]
     assert "<td" in result._repr_html_()
     report = tracking_report(result)

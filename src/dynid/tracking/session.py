@@ -65,17 +65,18 @@ class TrackingResult:
     """The estimate over time."""
 
     def __str__(self) -> str:
-        robot = self.model.robot
-        lines = [
+        robot, load = self.model.robot, self.load
+        head = [
             ("robot", f"{robot.name}   {robot.n_dof} joints, {counted(len(self.parameters.symbols), 'state')}"),
             ("samples", f"{self.health.n_absorbed} absorbed, {self.n_skipped} skipped"),
             ("NIS", self.health.nis_sentence),
-            *(("event", f"{event.t:.3f} s   {event.kind}, load {event.mass:.3f} kg") for event in self.events),
         ]
-        if self.load is not None:
-            lines.append(("load", f"{self.load.mass:.3f} ± {self.load.mass_std:.3f} kg"))
-        lines += [("warning", sentence) for sentence in self.health.sentences]
-        return "\n".join(f"{label:<11}{text}" for label, text in lines) + f"\n\n{self.parameters}"
+        tail = [("event", f"{event.t:.3f} s   {event.kind}, load {event.mass:.3f} kg") for event in self.events]
+        if load is not None:
+            tail.append(("load", f"{load.mass:.3f} ± {load.mass_std:.3f} kg"))
+            tail += [("", f"{vendor}: {line}") for vendor, line in load.settings().items()]
+        above, below = ("\n".join(f"{label:<11}{text}" for label, text in lines) for lines in (head, tail))
+        return f"{above}\n\n{self.parameters}\n\n{below}".rstrip()
 
     def __repr__(self) -> str:
         what = repr(self.load) if self.load is not None else counted(len(self.parameters.symbols), "state")
