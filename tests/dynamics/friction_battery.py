@@ -140,7 +140,8 @@ def tracking_follows_it(model: JointModel, rng, tmp_path) -> None:
     wrong = np.concatenate([theta[: whole.n_inertial], 1.3 * theta[whole.n_inertial :]])
     symbols = whole.symbols[whole.n_inertial :]
     entries = [Entry(s, Bound(float(v - 1.0), float(v + 1.0))) for s, v in zip(symbols, wrong[20:], strict=True)]
-    motion = exciting_motion(ROBOT, rng, seconds=8.0)
+    whole_motion = exciting_motion(ROBOT, rng, seconds=8.0)
+    motion = Motion(*(x[::4] for x in (whole_motion.t, whole_motion.q, whole_motion.dq, whole_motion.ddq)))
     measured = whole.torque(motion, theta)
     noise = 1e-3 * np.sqrt(np.mean(measured**2, axis=0))
     tracker = ConstrainedFilter(model=whole, state=StateMap.of(whole, wrong, entries), noise=noise).start()

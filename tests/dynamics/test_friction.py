@@ -21,6 +21,7 @@ from dynid.dynamics import (
     friction_models,
     random_motion,
 )
+from dynid.dynamics.joint_group import checked_models, checked_robot
 from dynid.errors import ParameterError, UnknownName
 from dynid.simulation.closed_loop import Controller, tracked
 from tests.dynamics.friction_battery import BATTERY, sweep
