@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Int
 from dynid.chain.robot import JointType, Robot
-from dynid.dynamics.formula import DDQ, DQ, LOAD, Formula, shape_number, state
+from dynid.dynamics.formula import DDQ, DQ, GEAR_LOAD, Formula, shape_number, state
 from dynid.dynamics.kernels.formulas import follow_states, programs
 from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError
@@ -161,7 +161,7 @@ class JointModel(ABC):
     @cached_property
     def needs_load(self) -> bool:
         """Whether columns depend on the torque of the links."""
-        return any(LOAD.name in term.column.inputs for term in self.terms)
+        return any(GEAR_LOAD.name in term.column.inputs for term in self.terms)
 
     def on(self, joint: int) -> bool:
         """Whether a joint has these terms."""
@@ -200,7 +200,7 @@ class JointModel(ABC):
         """
         if self.needs_load and load is None:
             raise ParameterError(f"friction {self.name!r} needs the torque of the links: use it inside a TorqueModel")
-        inputs = {DQ: motion.dq, DDQ: motion.ddq} | ({} if load is None else {LOAD: load})
+        inputs = {DQ: motion.dq, DDQ: motion.ddq} | ({} if load is None else {GEAR_LOAD: load})
         inputs |= {shape_number(k): row for k, row in enumerate(self._shape_rows(motion.n_dof))}
         if self.has_memory:
             known = self.states(motion.q) if states is None else states
