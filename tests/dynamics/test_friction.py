@@ -18,72 +18,23 @@ from dynid.dynamics import (
     Tanh,
     TorqueModel,
     Viscous,
-    base_parameters,
     friction_models,
     random_motion,
 )
+from dynid.dynamics.joint_group import checked_models, checked_robot
 from dynid.errors import ParameterError, UnknownName
-from dynid.regression.model_file import joint_model_in, joint_model_out
 from dynid.simulation.closed_loop import Controller, tracked
+from tests.dynamics.friction_battery import BATTERY, sweep
 
 ROBOT = load_robot("spatial2r")
 MODELS = [*FRICTION.values(), Presliding(((1e-3,), (1e-1,)))]
-names = pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m.name}{len(m.terms)}")
+names = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.label.replace(" ", "-"))
 
 
-def sweep(n_dof: int = 2, n_samples: int = 400) -> Motion:
-    t = np.linspace(0.0, 8.0, n_samples)
-    q = np.repeat(np.sin(t)[:, None], n_dof, axis=1)
-    return Motion(t, q, np.repeat(np.cos(t)[:, None], n_dof, axis=1), -q)
-
-
+@pytest.mark.parametrize("fact", BATTERY, ids=lambda fact: fact.__name__)
 @names
-def test_torque_is_linear_in_the_terms_and_agrees_with_the_regressor(model, rng):
-    whole = TorqueModel(ROBOT, (RotorInertia(), model))
-    theta = rng.normal(size=whole.n_params)
-    motion = sweep()
-    Y = whole.regressor(motion)
-    np.testing.assert_allclose(Y @ theta, whole.torque(motion, theta), atol=1e-9)
-
-
-@names
-def test_friction_with_nonnegative_terms_never_drives_a_sliding_joint(model):
-    motion = sweep()
-    columns = TorqueModel(ROBOT, (model,)).joint_columns(motion)
-    # Power is taken from the motion, but for what a presliding spring gives back just after a reversal.
-    sliding = np.abs(motion.dq) > (0.5 if model.has_memory else 1e-6)
-    for k, term in enumerate(model.terms):
-        if term.nonnegative:
-            assert np.min((columns[:, :, k] * motion.dq)[sliding]) >= -1e-12
-
-
-@names
-def test_a_model_survives_its_json(model):
-    shaped = model
-    if model.shapes:
-        shaped = model.reshaped(tuple(tuple(2.0 * x + 0.1 * k for k in range(2)) for (x,) in model.shape))
-    if model.needs_load:
-        shaped = model.referred(ROBOT.nominal + np.arange(10.0))
-    partly = shaped.only_on((True, False))
-    for original in (model, shaped, partly):
-        copy = joint_model_in(joint_model_out(original))
-        motion = sweep()
-        ours, theirs = (TorqueModel(ROBOT, (m,)).joint_columns(motion) for m in (original, copy))
-        np.testing.assert_array_equal(ours, theirs)
-
-
-@names
-def test_every_term_is_a_base_parameter(model):
-    plain, with_friction = base_parameters(TorqueModel(ROBOT)), base_parameters(TorqueModel(ROBOT, (model,)))
-    assert with_friction.n_base == plain.n_base + 2 * len(model.terms)
-
-
-@names
-def test_terms_of_joints_without_the_model_are_never_seen(model):
-    whole = TorqueModel(ROBOT, (model.only_on((False, True)),))
-    unseen = base_parameters(whole).unseen
-    assert {f"{term.symbol}1" for term in model.terms} <= set(unseen)
-    assert not {f"{term.symbol}2" for term in model.terms} & set(unseen)
+def test_every_model_keeps_every_promise(fact, model, rng, tmp_path):
+    fact(model, rng, tmp_path)
 
 
 def test_symbols_of_all_models_differ():
@@ -172,3 +123,22 @@ def test_the_closed_loop_refuses_friction_that_depends_on_more_than_velocity(mod
     model = TorqueModel(ROBOT, models)
     with pytest.raises(ParameterError, match="depends on more than velocity"):
         tracked(model, np.append(model.nominal()[:20], [1.0, 1.0]), sweep(), Controller(), rng)
+
+
+def test_a_torque_model_takes_friction_names_and_refuses_what_is_neither():
+    model = TorqueModel(ROBOT, "viscous+coulomb")
+    assert [joint_model.name for joint_model in model.joint_models] == ["viscous", "coulomb"]
+    assert repr(model) == "TorqueModel(spatial2r, viscous+coulomb, 24 parameters)"
+    assert TorqueModel(ROBOT, [Viscous()]).joint_models == (Viscous(),)
+    with pytest.raises(UnknownName, match="no friction model 'viscos'; did you mean 'viscous'"):
+        TorqueModel(ROBOT, "viscos")
+    # The doors themselves: the tests' own checks of types would stop these before.
+    with pytest.raises(ParameterError, match=r"takes joint models, such as .* got 'viscous' \(str\)"):
+        checked_models(("viscous", "coulomb"))
+    with pytest.raises(ParameterError, match=r"takes a Robot first .* got 'panda' \(str\)"):
+        checked_robot("panda")
+
+
+def test_a_model_without_shape_refuses_shape_numbers():
+    with pytest.raises(ParameterError, match="viscous: 1 rows of shape numbers, 0 expected"):
+        Viscous(((1.0,),))

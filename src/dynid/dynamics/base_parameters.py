@@ -158,7 +158,7 @@ def independent_columns(
 
 
 def _generic_columns(model: TorqueModel, motion: Motion, seed: int) -> Float[Array, "n_samples n_dof n_terms"]:
-    """Columns of the joint terms on steps of all sizes (SI): presliding tells its lengths apart only on small ones."""
+    """Columns of the joint terms on steps of all sizes (SI), as friction that remembers needs them."""
     if not model.has_memory:
         return model.joint_columns(motion)
     rng = np.random.default_rng(seed + 1)

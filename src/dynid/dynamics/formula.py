@@ -14,12 +14,12 @@ __all__ = [
     "DDQ",
     "DQ",
     "FUNCTIONS",
-    "LOAD",
-    "ONE",
+    "GEAR_LOAD",
     "PATH",
     "Formula",
     "exp",
     "logistic",
+    "number",
     "positive",
     "shape_number",
     "sign",
@@ -67,7 +67,7 @@ class Formula:
         return Formula("/", (self, _formula(other)))
 
     def __neg__(self) -> Formula:
-        return Formula("*", (Formula("number", value=-1.0), self))
+        return Formula("*", (number(-1.0), self))
 
     def __radd__(self, other: float) -> Formula:
         return _formula(other) + self
@@ -121,12 +121,15 @@ DQ = Formula("dq")
 """Velocity of the joint (of the motor where joints are coupled), rad/s or m/s."""
 DDQ = Formula("ddq")
 """Acceleration, rad/s² or m/s²."""
-LOAD = Formula("load")
+GEAR_LOAD = Formula("load")
 """Torque that the links ask of the gear, N·m or N; signed."""
 PATH = Formula("path")
 """Way since the sample before, rad or m; for the states of a model with memory."""
-ONE = Formula("number", value=1.0)
-"""The constant 1."""
+
+
+def number(value: float) -> Formula:
+    """A constant, in the unit of what it is multiplied with or added to."""
+    return Formula("number", value=float(value))
 
 
 def shape_number(index: int) -> Formula:
@@ -175,4 +178,4 @@ def step(x: Formula) -> Formula:
 
 
 def _formula(x: Formula | float) -> Formula:
-    return x if isinstance(x, Formula) else Formula("number", value=float(x))
+    return x if isinstance(x, Formula) else number(x)

@@ -42,15 +42,15 @@ class JointGroup:
     ) -> Float[Array, "n_samples n_dof n_terms"]:
         """Torque of each joint, or motor, per unit of each term (SI); `states` from a start at rest where None."""
         moved = self._at_motors(motion)
-        found, first = [np.zeros((*motion.q.shape, 0))], 0
+        out = np.empty((*motion.q.shape, len(self.terms)))
+        term = first = 0
         for model in self.models:
-            last = first + len(model.next_states)
+            last, end = first + model.n_states, term + len(model.terms)
             known = states[:, :, first:last] if states is not None and last > first else None
-            found.append(
-                model.columns(moved, load=self._load(motion, model) if model.needs_load else None, states=known)
-            )
-            first = last
-        return np.concatenate(found, axis=2)
+            load = self._load(motion, model) if model.needs_load else None
+            model.columns(moved, load=load, states=known, out=out[:, :, term:end])
+            first, term = last, end
+        return out
 
     def states(
         self, motion: Motion, start: Float[Array, "n_dof n_states"] | None
@@ -59,7 +59,7 @@ class JointGroup:
         q = self._at_motors(motion).q
         found, first = [np.zeros((*q.shape, 0))], 0
         for model in self.models:
-            last = first + len(model.next_states)
+            last = first + model.n_states
             if last > first:
                 found.append(model.states(q, None if start is None else start[:, first:last]))
             first = last

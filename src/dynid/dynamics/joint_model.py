@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Int
 from dynid.chain.robot import JointType, Robot
-from dynid.dynamics.formula import DDQ, DQ, LOAD, Formula, shape_number, state
+from dynid.dynamics.formula import DDQ, DQ, GEAR_LOAD, Formula, shape_number, state
 from dynid.dynamics.kernels.formulas import follow_states, programs
 from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError
@@ -116,9 +116,7 @@ class JointModel(ABC):
 
     def __post_init__(self) -> None:
         if len(self.shape) != len(self.shapes):
-            raise ParameterError(
-                f"{self.name}: {len(self.shape)} rows of shape numbers where {len(self.shapes)} belong"
-            )
+            raise ParameterError(f"{self.name}: {len(self.shape)} rows of shape numbers, {len(self.shapes)} expected")
         for row, parameter in zip(self.shape, self.shapes, strict=True):
             if not all(np.isfinite(x) and (parameter.signed or x > 0.0) for x in row):
                 wanted = "finite" if parameter.signed else "finite and positive"
@@ -151,14 +149,19 @@ class JointModel(ABC):
         return False
 
     @property
+    def n_states(self) -> int:
+        """Number of states that each joint remembers."""
+        return len(self.next_states)
+
+    @property
     def has_memory(self) -> bool:
         """Whether columns of a sample depend on the samples before it."""
-        return bool(self.next_states)
+        return self.n_states > 0
 
     @cached_property
     def needs_load(self) -> bool:
         """Whether columns depend on the torque of the links."""
-        return any(LOAD.name in term.column.inputs for term in self.terms)
+        return any(GEAR_LOAD.name in term.column.inputs for term in self.terms)
 
     def on(self, joint: int) -> bool:
         """Whether a joint has these terms."""
@@ -182,6 +185,7 @@ class JointModel(ABC):
         *,
         load: Float[Array, "n_samples n_dof"] | None = None,
         states: Float[Array, "n_samples n_dof n_states"] | None = None,
+        out: Float[Array, "n_samples n_dof n_terms"] | None = None,
     ) -> Float[Array, "n_samples n_dof n_terms"]:
         """Torque of each joint per unit of each of its terms (SI).
 
@@ -189,18 +193,20 @@ class JointModel(ABC):
             motion: of the joints, or of the motors where joints are coupled.
             load: torque that the links ask of each gear, N·m or N, for a model that depends on it.
             states: what a model with memory remembers at every sample; from a start at rest where None.
+            out: an array to fill instead of a new one.
 
         Raises:
             ParameterError: a load is missing, or the joints are others than those of the shape numbers.
         """
         if self.needs_load and load is None:
             raise ParameterError(f"friction {self.name!r} needs the torque of the links: use it inside a TorqueModel")
-        inputs = {DQ: motion.dq, DDQ: motion.ddq} | ({} if load is None else {LOAD: load})
+        inputs = {DQ: motion.dq, DDQ: motion.ddq} | ({} if load is None else {GEAR_LOAD: load})
         inputs |= {shape_number(k): row for k, row in enumerate(self._shape_rows(motion.n_dof))}
         if self.has_memory:
             known = self.states(motion.q) if states is None else states
-            inputs |= {state(k): known[:, :, k] for k in range(known.shape[2])}
-        out = np.empty((*motion.q.shape, len(self.terms)))
+            inputs |= {state(k): known[:, :, k] for k in range(self.n_states)}
+        if out is None:
+            out = np.empty((*motion.q.shape, len(self.terms)))
         for k, term in enumerate(self.terms):
             out[:, :, k] = term.column.at(inputs)
         if self.joints is not None:
@@ -212,7 +218,7 @@ class JointModel(ABC):
     ) -> Float[Array, "n_samples n_dof n_states"]:
         """What every joint remembers along a path (rad or m), from `start` at the first sample (0 where None)."""
         n_dof = q.shape[1]
-        out = np.zeros((*q.shape, len(self.next_states)))
+        out = np.zeros((*q.shape, self.n_states))
         if start is not None:
             out[0] = start
         code, numbers = programs(self.next_states, self._shape_rows(n_dof), n_dof)

@@ -87,7 +87,7 @@ def resume(options: ConstrainedFilter, path: Path) -> Tracker:
 
 
 def _fields(tracker: Tracker) -> dict[str, Array]:
-    """The arrays that the next step depends on, SI; with presliding friction also where the path has come to."""
+    """The arrays that the next step depends on, SI; where friction remembers, also how far along the path it is."""
     fields = {name: getattr(tracker.state, name) for name in core.State._fields}
     if tracker.options.model.has_memory:
         fields |= {"path_q": tracker.terms.q, "path_z": tracker.terms.z}

@@ -225,7 +225,7 @@ class Tracker:
     def run(self, motion: Motion, measured: Float[Array, "n_samples n_rows"], *, every: int = 1) -> History:
         """Absorb a whole block (N·m and N) in compiled code and return the estimate after every `every`-th sample.
 
-        Presliding friction starts relaxed in every block; `step` goes on from where a block ended.
+        What friction remembers starts at rest in every block; `step` goes on from where a block ended.
 
         Raises:
             MotionError: a motion of another robot.

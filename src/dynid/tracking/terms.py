@@ -22,7 +22,7 @@ class JointTerms:
         self._model = model
         self.q = np.full(model.n_dof, np.nan)
         """Positions of the sample before, rad or m; nan before the first."""
-        self.z = np.zeros((model.n_dof, sum(len(joint_model.next_states) for joint_model in model.joint_models)))
+        self.z = np.zeros((model.n_dof, sum(joint_model.n_states for joint_model in model.joint_models)))
         """What friction remembered then, dimensionless."""
 
     def at(

@@ -51,7 +51,7 @@ def terms_by_joint(model: TorqueModel, theta: ArrayLike) -> tuple[JointTerm, ...
     for joint in range(model.n_dof):
         column, first = model.n_inertial + joint * len(model.terms), 0
         for joint_model in model.joint_models:
-            states = tuple(range(first, first + len(joint_model.next_states)))
+            states = tuple(range(first, first + joint_model.n_states))
             first += len(states)
             for term in joint_model.terms:
                 if joint_model.on(joint):

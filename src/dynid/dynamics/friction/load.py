@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import Robot
-from dynid.dynamics.formula import DQ, LOAD, sign, size
+from dynid.dynamics.formula import DQ, GEAR_LOAD, sign, size
 from dynid.dynamics.joint_model import JointModel, Term, stored_rows
 
 __all__ = ["LoadCoulomb"]
@@ -27,7 +27,7 @@ class LoadCoulomb(JointModel):
     """Inertial parameters (SI) for τ_r; only their torque matters. None takes the nominal ones of the robot."""
     name = "load"
     description = "load-dependent friction"
-    terms = (Term("Fl", "fl", ("", ""), size(LOAD) * sign(DQ), share=0.03),)
+    terms = (Term("Fl", "fl", ("", ""), size(GEAR_LOAD) * sign(DQ), share=0.03),)
 
     def __post_init__(self) -> None:
         super().__post_init__()

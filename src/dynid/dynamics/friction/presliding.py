@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import no_type_check
 
+import numpy as np
+from numba import njit
+
+from dynid.arrays import Array, Float
 from dynid.dynamics.formula import PATH, Formula, exp, shape_number, sign, size, state
 from dynid.dynamics.joint_model import JointModel, ShapeNumbers, ShapeParameter, Term
 
@@ -31,14 +37,14 @@ class Presliding(JointModel):
     description = "presliding friction"
     kinds = ("dry",)
 
-    @property
+    @cached_property
     def terms(self) -> tuple[Term, ...]:
         """One height (N·m or N) for every length scale."""
         count = len(self.shape)
         names = [("Fd", "fd")] if count == 1 else [(f"Fd{x}", f"fd{x}_") for x in _LETTERS[:count]]
         return tuple(Term(name, symbol, ("N·m", "N"), state(k)) for k, (name, symbol) in enumerate(names))
 
-    @property
+    @cached_property
     def shapes(self) -> tuple[ShapeParameter, ...]:
         """The length scales, relative to the range that a joint travels."""
         count = len(self.shape)
@@ -47,12 +53,22 @@ class Presliding(JointModel):
             ShapeParameter(name, ("rad", "m"), "travel", 1e-5, 0.1, 25, term=k) for k, name in enumerate(names)
         )
 
-    @property
+    @cached_property
     def next_states(self) -> tuple[Formula, ...]:
         """Dahl's states, dimensionless, between −1 and 1; exact between samples while a joint does not turn."""
         return tuple(
             sign(PATH) + (state(k) - sign(PATH)) * exp(-size(PATH) / shape_number(k)) for k in range(len(self.shape))
         )
+
+    def states(
+        self, q: Float[Array, "n_samples n_dof"], start: Float[Array, "n_dof n_states"] | None = None
+    ) -> Float[Array, "n_samples n_dof n_states"]:
+        """The same as `next_states` in compiled code of its own: searches go along thousands of paths (rad or m)."""
+        out = np.zeros((*q.shape, self.n_states))
+        out[0] = 0.0 if start is None else start
+        for k, length in enumerate(self._shape_rows(q.shape[1])):
+            _follow(q, np.array(length), out[:, :, k])
+        return out
 
     @property
     def label(self) -> str:
@@ -69,6 +85,17 @@ class Presliding(JointModel):
     def candidates(self) -> tuple[JointModel, ...]:
         """One length, or two."""
         return (self, self.reshaped(((1e-3,), (1e-2,))))
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _follow(q, length, z):
+    """Dahl's state of every joint from sample to sample."""
+    for k in range(1, q.shape[0]):
+        for j in range(q.shape[1]):
+            step = q[k, j] - q[k - 1, j]
+            side = 1.0 if step > 0.0 else -1.0
+            z[k, j] = z[k - 1, j] if step == 0.0 else side + (z[k - 1, j] - side) * np.exp(-abs(step) / length[j])
 
 
 MODEL = Presliding()

@@ -200,7 +200,7 @@ class HeaderSource:
                 moved[term.joint, place] = formula_code(code, self.prefix, formula, inputs)
         for (joint, place), value in moved.items():
             code.put(f"state->z[{joint}][{place}]", value)
-        n_states = sum(len(joint_model.next_states) for joint_model in self.model.joint_models)
+        n_states = sum(joint_model.n_states for joint_model in self.model.joint_models)
         updates = [line for statement in code.lines() for line in _folded(statement)]
         return memory_block(self.prefix, n_states, positions, updates)
 
