@@ -8,7 +8,6 @@ import pytest
 
 from dynid import load_robot
 from dynid.cli import main
-from dynid.cli.map_file import merged
 from dynid.recording import write_csv
 from tests.regression.logs import truth
 
@@ -105,16 +104,3 @@ def test_identify_does_not_call_a_model_good_that_was_validated_on_what_it_fitte
     assert main([*base, "--out", str(tmp_path / "y")]) == 0
     assert "same-log" in capsys.readouterr().err
     assert json.loads((tmp_path / "y" / "run.json").read_text())["findings"][0]["code"] == "same-log"
-
-
-def test_maps_join_and_signs_multiply():
-    tree: dict[str, object] = {"signs": {"a": {"dq": -1}, "c": -1}, "units": {"q": "deg"}, "exclude": [[0.0, 1.0]]}
-    merged(
-        tree,
-        {"signs": {"a": {"dq": -1}, "b": -1, "c": {"dq": -1}}, "units": {"q": {"b": "rad"}}, "exclude": [[2.0, 3.0]]},
-    )
-    assert tree == {
-        "signs": {"a": {"dq": 1}, "b": -1, "c": {"*": -1, "dq": 1}},
-        "units": {"q": {"*": "deg", "b": "rad"}},
-        "exclude": [[0.0, 1.0], [2.0, 3.0]],
-    }

@@ -11,12 +11,12 @@ from cyclopts import Parameter
 
 from dynid.chain import Robot
 from dynid.cli.console import emit_json, note, say
-from dynid.cli.map_file import repaired_map
+from dynid.cli.doctor_options import typed
 from dynid.cli.options import JsonFlag, RobotOptions
 from dynid.cli.pipeline import LogOptions
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
-from dynid.review import Finding, Severity, examine
+from dynid.review import Finding, Severity, examine, repaired_map
 
 __all__ = ["doctor", "examined", "findings_json", "has_errors", "show_findings"]
 
@@ -57,7 +57,7 @@ def doctor(
         findings = examined(loaded, log_file, log, against)
     files: dict[str, str] = {}
     if write_map is not None and any(finding.mapping for finding in findings):
-        write_whole(write_map, repaired_map(log.columns, findings, write_map))
+        write_whole(write_map, repaired_map(log.columns, findings))
         files["map"] = str(write_map)
     if json:
         emit_json({"robot": loaded.name, "log": str(log_file), "findings": findings_json(findings), "files": files})
@@ -66,11 +66,13 @@ def doctor(
         show_findings(findings)
         for path in files.values():
             say("wrote", f"{path}   (read it with --columns {path})")
+        if write_map is None and any(finding.mapping for finding in findings):
+            say("repair", "--write-map map.toml writes these lines of a column map, --columns map.toml reads them")
     return 1 if has_errors(findings) else 0
 
 
 def examined(robot: Robot, path: Path, log: LogOptions, against: Sequence[Path] = ()) -> tuple[Finding, ...]:
-    """The findings of a log file; of a long one, those of its first stretch.
+    """The findings of a log file; of a long one, those of its first segment.
 
     Raises:
         RecordingError: for a file that is no log of this robot.
@@ -89,12 +91,14 @@ def findings_json(findings: Sequence[Finding]) -> list[dict[str, object]]:
     return [
         {
             "code": finding.code,
+            "log": finding.log,
             "severity": finding.severity.value,
             "joint": finding.joint,
             "evidence": finding.evidence,
             "cause": finding.cause,
             "fix": finding.fix,
             "mapping": finding.mapping,
+            "probability": finding.probability,
         }
         for finding in findings
     ]
@@ -108,11 +112,16 @@ def show_findings(findings: Sequence[Finding], *, stderr: bool = False) -> None:
     if not findings and not stderr:
         note("healthy    nothing found that would harm an identification")
         return
+    several = len({finding.log for finding in findings}) > 1
     console = Console(highlight=False, soft_wrap=True, file=sys.stderr if stderr else sys.stdout)
     for finding in findings:
         head = Text(f"{finding.severity.value:<11}", style=COLOURS[finding.severity]) + Text(finding.code, style="bold")
-        console.print(head + Text(f"  {finding.joint}" if finding.joint else ""))
-        for label, text in (("evidence", finding.evidence), ("cause", finding.cause), ("fix", finding.fix)):
+        where = [finding.joint or "", f"in {finding.log}" if several else ""]
+        console.print(head + Text("".join(f"  {part}" for part in where if part)))
+        lines = {"evidence": finding.evidence, "cause": finding.cause, "fix": finding.fix, "type": typed(finding)}
+        for label, text in lines.items():
+            if not text:
+                continue
             first, *rest = text.split("\n")
             console.print(Text(f"  {label:<9}{first}"))
             for line in rest:

@@ -13,8 +13,7 @@ from dynid.cli.identify_job import IdentifyJob
 from dynid.errors import RecordingError
 from dynid.recording import Recording
 from dynid.regression import needs_search
-from dynid.review import Finding, Severity, examine
-from dynid.review.overlap import overlap_findings
+from dynid.review import Finding, Severity, examine, overlap_findings
 
 __all__ = ["LogsRefused", "examined_logs", "tell_refusal"]
 
@@ -53,7 +52,7 @@ def examined_logs(job: IdentifyJob, robot: Robot) -> tuple[Finding, ...]:
             raise RecordingError(f"{error}; {hint}") from error
         found = (*examine(robot, raw, friction=friction), *overlap_findings(good, seen, severity=Severity.WARNING))
         seen.append(good)
-        findings += [replace(f, evidence=f"{path}: {f.evidence}") if len(job.logs) > 1 else f for f in found]
+        findings += [replace(f, log=str(path)) for f in found]
     for path in job.validate_on:
         # The fit is none the worse for it; what its prediction proves is the verdict's business.
         findings += overlap_findings(job.log.whole().raw(path, robot).good_rows(), seen, severity=Severity.WARNING)
