@@ -156,7 +156,7 @@ class ColumnMap(_Strict):
         wrench = "tool"              # where fx fy fz mx my mz are measured: "base" (default) or "tool"
         wrench_sign = -1             # turns the wrench round where the sensor reports the reaction
         drop_bad_rows = true         # leave out rows that are not finite, or whose time does not go on
-        exclude = [[3.0, 3.5]]       # leave out stretches from … until … in s, on the clock of the log
+        exclude = [[3.0, 3.5]]       # leave out segments from … until … in s, on the clock of the log
 
         [joints]                     # names of joints in the log, where the robot calls them otherwise
         elbow = "arm_elbow_joint"
@@ -209,7 +209,7 @@ class ColumnMap(_Strict):
     drop_bad_rows: bool = False
     """Whether rows that are not finite, or whose time does not go on, are left out rather than refused."""
     exclude: tuple[tuple[Finite, Finite], ...] = ()
-    """Stretches to leave out: from, until, in s on the clock of the log."""
+    """Segments to leave out: from, until, in s on the clock of the log."""
     joints: dict[str, str] = {}
     columns: _Columns = _Columns()
     units: _Units = _Units()

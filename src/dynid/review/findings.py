@@ -39,6 +39,7 @@ class Quantity(NamedTuple):
 
     name: str
     value: float
+    """In `unit`."""
     unit: str
     """SI, ``1`` where dimensionless."""
     normal: tuple[float, float] | None

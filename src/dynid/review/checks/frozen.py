@@ -196,7 +196,7 @@ def _goes_on(view: SignalView, signal: str, j: int, start: int, stop: int, grain
         room = 4.0 * grain + 6.0 * view.speed_noise[j] + 0.02 * view.fast[j]
         return bool(np.max(np.abs(slope - np.median(slope))) > room)
     after = values[min(stop + 1, len(values) - 1)] - values[stop]
-    # Torque without noise may rest for a moment and leap when a joint turns round.
+    # Torque without noise may rest for a moment and leap when a joint reverses.
     long = view.log.t[stop] - view.log.t[start] > 5.0 * FROZEN_SECONDS
     return bool((long and abs(after) > 4.0 * grain) or _is_noisy(values, start, stop))
 

@@ -14,7 +14,7 @@ from dynid.review.findings import Finding, Severity, number
 from dynid.review.look import Look
 from dynid.review.signal_view import SignalView
 
-__all__ = ["AGREES", "SAME_UNIT", "find_position_units", "per_joint"]
+__all__ = ["AGREES", "SAME_UNIT", "find_position_units", "unit_of_joints"]
 
 DEGREE = np.pi / 180.0
 """rad"""
@@ -121,7 +121,7 @@ def find_position_units(look: Look) -> Look:
                 severity=Severity.ERROR,
                 joint=names[0] if len(names) == 1 else None,
                 measured=measured,
-                repair=ColumnMap.model_validate({"units": {"q": per_joint(some, unit)}}),
+                repair=ColumnMap.model_validate({"units": {"q": unit_of_joints(some, unit)}}),
             )
         )
     look = look.found(findings)
@@ -130,7 +130,7 @@ def find_position_units(look: Look) -> Look:
     return replace(look, view=replace(view, log=replace(view.log, q=view.log.q * factor)))
 
 
-def per_joint(joints: tuple[str, ...], value: str) -> dict[str, str]:
+def unit_of_joints(joints: tuple[str, ...], value: str) -> dict[str, str]:
     """A value of some joints, or of every joint where none is named, as a column map holds it."""
     return dict.fromkeys(joints, value) if joints else {EVERY: value}
 

@@ -15,7 +15,7 @@ from dynid.review.look import Look
 from dynid.review.phrases import enumerated, in_percent
 from dynid.review.signal_view import UNIT_OF, SignalView
 
-__all__ = ["find_jumps", "find_wrong_values", "step_of"]
+__all__ = ["CoarseSignal", "find_jumps", "find_wrong_values", "step_of"]
 
 LATTICE_LEVELS = 4096
 """Steps across the range of a signal below which its resolution is looked at: a 12-bit converter."""
@@ -76,7 +76,7 @@ def step_of(values: Float[Array, " n_samples"]) -> float:
 
 
 @dataclass(frozen=True)
-class Coarse:
+class CoarseSignal:
     """Steps so large that they show in the fit."""
 
     signal: str
@@ -116,7 +116,7 @@ def _coarse(
         return
     if signal == "q" and not view.moves[j] and n_levels < 8:
         return
-    measured = Coarse(signal, step, n_levels, repeats)
+    measured = CoarseSignal(signal, step, n_levels, repeats)
     yield Finding(code="quantisation", severity=Severity.WARNING, joint=view.names[j], measured=measured)
 
 

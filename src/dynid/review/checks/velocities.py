@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from dynid.arrays import Array, Bool, Float, Int
 from dynid.recording.column_map import UNITS, ColumnMap
-from dynid.review.checks.position_units import AGREES, SAME_UNIT, per_joint
+from dynid.review.checks.position_units import AGREES, SAME_UNIT, unit_of_joints
 from dynid.review.findings import Finding, Severity, number
 from dynid.review.look import Look
 from dynid.review.signal_view import SignalView, Slopes
@@ -207,7 +207,7 @@ def _velocity_units(view: SignalView, ratio: Float[Array, " n_dof"], good: Bool[
             severity=Severity.ERROR,
             joint=names[0] if len(names) == 1 else None,
             measured=VelocityUnit(unit, some, float(np.median(ratio[joints])), 1.0 / UNITS["dq"][unit]),
-            repair=ColumnMap.model_validate({"units": {"dq": per_joint(some, unit)}}),
+            repair=ColumnMap.model_validate({"units": {"dq": unit_of_joints(some, unit)}}),
         )
     rest = [j for j in wrong if not unit_of[j]]
     geared = [j for j in rest if GEARS[0] <= ratio[j] <= GEARS[1]]

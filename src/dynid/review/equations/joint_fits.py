@@ -109,8 +109,9 @@ def own_fits(
         stack[n_rows:, :n] = RIDGE * np.eye(n)
         stack[:n_rows, n:] = tau
         factor = triangular(stack)
-        rest = factor[n:, n:]
-        fits.append(OwnFit(factor[:n, :n], scale, A.shape[1], n_rows, factor[:n, n:], rest.T @ rest))
+        R, along, rest = factor[:n, :n], factor[:n, n:], factor[n:, n:]
+        pull = RIDGE * solve_triangular(R, along)  # what the ridge adds to the squares
+        fits.append(OwnFit(R, scale, A.shape[1], n_rows, along, rest.T @ rest - pull.T @ pull))
     return fits
 
 

@@ -150,7 +150,7 @@ def _round(arm: Arm, rows: ThinRows, base: HypothesisFit) -> list[HypothesisFit]
 
 
 def _suspects(fitted: HypothesisFit) -> list[int]:
-    """Joints that may be in another place or turned round: trying them all takes the fifth power of their number."""
+    """Joints that may be in another place or negated: trying them all takes the fifth power of their number."""
     n_dof = len(fitted.noise)
     return sorted(np.argsort(-fitted.noise, kind="stable")[: n_dof if n_dof <= MANY else SUSPECTS].tolist())
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from dynid.arrays import Array, Float
 from dynid.regression.triangle import triangular
@@ -15,10 +16,9 @@ from dynid.review.equations.rows import Arm
 __all__ = ["AGREED", "Agreement"]
 
 AGREED = 1.6
-"""RMS residual of all joints over what they have on their own, below which they agree. Friction that the model lacks
-takes clean simulated logs up to 1.3."""
+"""RMS residual of all joints over what they have on their own, below which they agree; 1 where the model is exact."""
 OFF = 1.6
-"""Factor on a torque below which it is no matter of units: the smallest between two units or gears is 2."""
+"""Factor on a torque below which it is no matter of units."""
 ALIKE = 1.35
 """Factor within which the scales of two joints count as the same."""
 TRIES = 4
@@ -61,8 +61,10 @@ class Agreement:
         length[length == 0.0] = 1.0
         stack[:n_stacked, :n_base] /= length
         stack[n_stacked:, :n_base] = RIDGE * np.eye(n_base)
-        rest = triangular(stack)[n_base:, n_base:]
-        form = rest.T @ rest + np.diag(left)
+        factor = triangular(stack)
+        rest, along = factor[n_base:, n_base:], factor[:n_base, n_base:]
+        pull = RIDGE * solve_triangular(factor[:n_base, :n_base], along)
+        form = rest.T @ rest - pull.T @ pull + np.diag(left)
         degrees = max(10, n_rows * n_dof - n_base - sum(len(f.scale) - f.n_rigid for f in self.fits))
         return float(np.sqrt(np.sum(form) / degrees)), form / degrees * n_dof
 
