@@ -27,8 +27,8 @@ class Needs(enum.Enum):
     """What a check works on; where a log does not have it, the check is left out."""
 
     RAW = "the rows of the file, whatever they hold"
-    SIGNALS = "a few samples at increasing times: `Look.view`"
-    EQUATIONS = "torque, and a motion that was read rightly: `Look.equations`"
+    SIGNALS = "a few samples at increasing times: `Look.signals`"
+    EQUATIONS = "torque, and a motion that was read rightly: `Look.torque`"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +82,18 @@ class Look:
         enough = log is not None and log.n_samples >= FEWEST_SAMPLES
         view = SignalView(robot, log, raw) if log is not None and enough else None
         return cls(robot=robot, raw=raw, log=log, view=view, against=tuple(against), friction=friction, base=base)
+
+    @property
+    def signals(self) -> SignalView:
+        """`view`, for checks that need signals."""
+        assert self.view is not None
+        return self.view
+
+    @property
+    def torque(self) -> Equations:
+        """`equations`, for checks that need them."""
+        assert self.equations is not None
+        return self.equations
 
     def has(self, needs: Needs) -> bool:
         """Whether the log has what a check needs."""

@@ -126,10 +126,9 @@ class FrictionDrift:
 
 def find_changes(look: Look) -> Look:
     """Contacts, loads and friction that changes along the log."""
-    assert look.equations is not None
     if not is_read_rightly(look):
         return look
-    return look.found(_changes(look.equations.arm, look.equations.fitted))
+    return look.found(_changes(look.torque.arm, look.torque.fitted))
 
 
 def _changes(arm: Arm, fitted: HypothesisFit) -> Iterator[Finding]:

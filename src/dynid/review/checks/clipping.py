@@ -135,8 +135,7 @@ class AtEffortLimit:
 
 def find_effort_limit(look: Look) -> Look:
     """Torque that stays at the drive's limit, blurred by noise."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     return look.found(_at_limit(view)) if view.is_long else look
 
 

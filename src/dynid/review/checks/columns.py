@@ -106,8 +106,7 @@ class MisreadColumns:
 
 def find_misread_columns(look: Look) -> Look:
     """How the columns of the log have to be read for the arm's equations to hold."""
-    assert look.equations is not None
-    found = look.equations.searched
+    found = look.torque.searched
     return look.found((*_orders(look, found), *_signs(look, found), *_factors(look, found)))
 
 

@@ -46,8 +46,7 @@ class DelayedTorque:
 
 def find_delay(look: Look) -> Look:
     """A delay of the torque; later checks read the log without it."""
-    equations = look.equations
-    assert equations is not None
+    equations = look.torque
     arm, fitted = equations.arm, equations.fitted
     if not is_read_rightly(look):
         return look

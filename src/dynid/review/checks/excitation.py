@@ -39,9 +39,8 @@ class UnexcitedParameters:
 
 def find_unexcited(look: Look) -> Look:
     """Base parameters that the motion does not show."""
-    assert look.equations is not None
-    arm = look.equations.arm
-    found = unexcited_parameters(arm, look.equations.fitted, look.friction, look.base)
+    arm = look.torque.arm
+    found = unexcited_parameters(arm, look.torque.fitted, look.friction, look.base)
     if not found.symbols:
         return look
     still = tuple(arm.robot.joint_names[j] for j in found.still)

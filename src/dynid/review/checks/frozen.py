@@ -52,8 +52,7 @@ class RepeatedRows:
 
 def find_repeated_rows(look: Look) -> Look:
     """Rows that repeat the whole row before while the arm moves."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     if not view.is_long:
         return look
     # At rest, noiseless signals repeat themselves by nature.

@@ -90,8 +90,7 @@ class GravityUnseen:
 
 def find_gravity(look: Look) -> Look:
     """Bases that are mounted otherwise than the robot file says, and torques without gravity."""
-    assert look.equations is not None
-    found, arm = look.equations.searched, look.equations.arm
+    found, arm = look.torque.searched, look.torque.arm
     gravity = found.best.hypothesis.gravity
     if gravity is None:
         return look.found(_weightless(arm, found.best))

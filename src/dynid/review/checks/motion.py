@@ -97,8 +97,7 @@ class NoMotion:
 
 def find_no_motion(look: Look) -> Look:
     """Logs without motion; what later checks say of the motion would be noise."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     if np.any(view.moves):
         return look
     finding = Finding(code="no-motion", severity=Severity.ERROR, measured=NoMotion(view.log.n_samples))
@@ -144,8 +143,7 @@ class StillJoint:
 
 def find_rest(look: Look) -> Look:
     """Rest of all joints for much of the log, or of one joint all the time."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     findings = []
     share = float(np.mean(view.still.all(axis=1)))
     if share > MUCH_REST:
@@ -175,8 +173,7 @@ class OneWay:
 
 def find_one_way(look: Look) -> Look:
     """Joints that hardly ever reverse."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     findings = []
     for j in np.flatnonzero(view.moves):
         v = view.velocity[:, j]
@@ -250,8 +247,7 @@ class LowRate:
 
 def find_too_little_motion(look: Look) -> Look:
     """Logs that are too short, too slow, or sampled too slowly."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     return look.found((*_short(view), *_slow(view), *(() if look.codes() & EDGES else _low_rate(view))))
 
 
@@ -328,8 +324,7 @@ class OverSpeed:
 
 def find_broken_limits(look: Look) -> Look:
     """Positions and speeds beyond the limits of the robot file."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     findings = []
     fast = np.percentile(np.abs(view.velocity), 99.0, axis=0)
     for j, joint in enumerate(view.robot.joints):

@@ -55,11 +55,10 @@ class CarriedLoad:
 
 def find_payload(look: Look) -> Look:
     """A load at the last link that explains how the log differs from the robot file."""
-    assert look.equations is not None
     if not is_read_rightly(look) or look.codes() & CONFUSED:
         return look
-    arm = look.equations.arm
-    load = tip_load(arm, look.equations.fitted)
+    arm = look.torque.arm
+    load = tip_load(arm, look.torque.fitted)
     if load is None:
         return look
     explained = load.share > SHARE and load.heavy_share > HEAVY_SHARE and load.after < LEFT

@@ -94,8 +94,7 @@ class BeyondLimits:
 
 def find_position_units(look: Look) -> Look:
     """Positions in another unit than rad or m; later checks read them in SI."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     revolute = np.array([joint.type == "revolute" for joint in view.robot.joints])
     unit_of, told = _units_by_velocity(view, revolute), view.slopes
     by_velocity = bool(unit_of)

@@ -195,8 +195,7 @@ class TimeUnit:
 
 def find_time_unit(look: Look) -> Look:
     """Stamps in ms, µs or ns; later checks read them in s."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     if not view.period > SLOWEST:
         return look
     for unit in TIME_UNITS:
@@ -223,8 +222,7 @@ def _speeds_fit(view: SignalView, factor: float) -> bool:
 
 def find_uneven_stamps(look: Look) -> Look:
     """Jitter and gaps of time stamps that go on; later checks see even stamps where the log's are wrong."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     steps, period = np.diff(view.stamps), view.period
     if len(steps) < 8:
         return look

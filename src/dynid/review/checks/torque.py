@@ -66,8 +66,7 @@ LOG_MEASURED_TORQUE = (
 
 def is_read_rightly(look: Look) -> bool:
     """Whether the log, as it is read now, can tell of delays, contacts and loads."""
-    assert look.equations is not None
-    return not look.codes(Severity.ERROR) & MISREAD or not suspicious(look.equations.fitted)
+    return not look.codes(Severity.ERROR) & MISREAD or not suspicious(look.torque.fitted)
 
 
 @dataclass(frozen=True)
@@ -179,14 +178,13 @@ class UnexplainedTorque:
 
 def find_unexplained_torque(look: Look) -> Look:
     """Torques that the motion does not explain; later checks do without them."""
-    assert look.equations is not None
-    arm, best = look.equations.arm, look.equations.fitted
+    arm, best = look.torque.arm, look.torque.fitted
     noise = float(np.median(best.noise))
     if noise < UNEXPLAINED or _load_explains(arm, best):
         return look
     swing = None
     if arm.robot.has_nominal:
-        rows = look.equations.searched.plain.rows
+        rows = look.torque.searched.plain.rows
         ratio = np.std(rows.tau, axis=0) / np.maximum(np.std(expected_torque(arm, rows.motion), axis=0), 1e-12)
         swing = float(np.median(ratio))
     measured = UnexplainedTorque(swing, 1.0 - min(1.0, noise**2))

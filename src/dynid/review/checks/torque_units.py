@@ -91,8 +91,7 @@ class OneTorqueSize:
 
 def find_torque_units(look: Look) -> Look:
     """All torques by one factor, or a joint that shares nothing with others: only expectation tells."""
-    assert look.equations is not None
-    arm, fitted = look.equations.arm, look.equations.fitted
+    arm, fitted = look.torque.arm, look.torque.fitted
     if fitted.hypothesis.gravity is not None or "torque-units" in look.codes():
         return look
     return look.found(_by_robot_file(arm, fitted) if arm.robot.has_nominal else _by_size(arm, fitted))

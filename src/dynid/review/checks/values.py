@@ -30,8 +30,7 @@ LEAP = 10.0
 
 def find_wrong_values(look: Look) -> Look:
     """Signals that are clipped, frozen, held or coarse."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     return look.found(_value_findings(view)) if view.is_long else look
 
 
@@ -148,8 +147,7 @@ class Jumps:
 
 def find_jumps(look: Look) -> Look:
     """Single samples at which a position leaps."""
-    view = look.view
-    assert view is not None
+    view = look.signals
     return look.found(_jumps(view)) if view.log.n_samples >= 100 else look
 
 

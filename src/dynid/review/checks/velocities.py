@@ -29,8 +29,7 @@ def find_wrong_velocities(look: Look) -> Look:
 
     Later checks do without velocities that are wrong: they would show again in everything compared with them.
     """
-    view = look.view
-    assert view is not None
+    view = look.signals
     findings = () if view.slopes is None else tuple(_velocity_findings(view, view.slopes))
     if not findings:
         return look

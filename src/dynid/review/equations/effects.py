@@ -26,8 +26,6 @@ class Effect:
     """From the scatter between pieces of time, so friction the model lacks counts as noise."""
     share: float
     """Part of the residual's squares that the columns explain."""
-    residual: Float[Array, "n_rows n_dof"]
-    """What is left, N·m or N."""
 
     @property
     def error(self) -> Float[Array, " n_columns"]:
@@ -80,4 +78,4 @@ def effect_of(
     plain = np.sum(rest**2) / max(1, rest.size - len(fit.beta)) * inverse
     covariance = inverse @ meat @ inverse + plain
     share = 1.0 - float(np.sum(rest**2)) / max(float(np.sum(b**2)), 1e-300)
-    return Effect(value / length, covariance / np.outer(length, length), share, rest * fit.sigma)
+    return Effect(value / length, covariance / np.outer(length, length), share)

@@ -36,7 +36,7 @@ SUSPECTS = 8
 WORTH = 3.0
 """Fall of the cost that a hypothesis must bring: as if one joint's residual fell to a fifth, or two to half."""
 BRAKES = 0.8
-"""The same where it turns a joint round whose friction or inertia was negative: no arm has that."""
+"""The same where it negates a joint whose friction or inertia was negative: no arm has that."""
 PRICE = 0.4
 """Of each thing assumed to be wrong, in units of the cost."""
 TILTED = 0.026
