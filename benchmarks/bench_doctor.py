@@ -9,8 +9,9 @@ import numpy as np
 
 from benchmarks import Item, Line, Note, doctor_model_rates
 from dynid.recording import RawLog, Recording
-from dynid.review.overlap import overlap_findings
-from dynid.review.signals import signal_findings
+from dynid.review import Look, overlap_findings
+from dynid.review.checks.table import SIGNAL_CHECKS
+from dynid.review.examination import run_checks
 from tests.review.doctor_faults import FAULTS, clean_case, other_cut, robots, spoilt
 from tests.review.model_faults import FAULTS as MODEL_FAULTS
 
@@ -29,7 +30,7 @@ def run(*, quick: bool = False) -> Iterator[Item]:
         named = 0
         for k in range(n_spoilt):
             case, raw = spoilt(name, SEED + k, index=k % n_robots)
-            codes = {finding.code for finding in signal_findings(case.robot, raw).findings}
+            codes = {finding.code for finding in run_checks(Look.at(case.robot, raw), SIGNAL_CHECKS).findings}
             named += bool(codes & set(fault.codes))
         yield Line(f"{name}, named", 100.0 * named / n_spoilt, 95.0, "%")
     yield Line("the same log, cut and re-saved, named", 100.0 * same_logs(n_robots, n_spoilt), 95.0, "%")
@@ -72,6 +73,6 @@ def seconds() -> float:
     best = np.inf
     for _ in range(3):
         began = time.process_time()
-        signal_findings(case.robot, log)
+        run_checks(Look.at(case.robot, log), SIGNAL_CHECKS)
         best = min(best, time.process_time() - began)
     return best

@@ -15,7 +15,7 @@ import numpy as np
 
 from dynid.chain import Robot, load_robot
 from dynid.errors import DynidError
-from dynid.review import Severity, examine
+from dynid.review import Severity, review_log
 from tests.review.doctor_faults import limited_arm
 from tests.review.model_faults import FAULTS, clean_log, varied_log
 from tests.robots import random_robot
@@ -63,7 +63,7 @@ def fault_row(fault: str, label: str, n_logs: int, *, seed: int) -> FaultRow:
     remarks = []
     for k in range(n_logs):
         rng = np.random.default_rng([seed, k, sum(map(ord, fault)), sum(map(ord, label))])
-        found = examine(robot, kind.spoil(clean_log(robot, rng, longest=40.0), rng))
+        found = review_log(robot, kind.spoil(clean_log(robot, rng, longest=40.0), rng))
         named = any(kind.named_by(finding) for finding in found)
         wrong = any(not kind.named_by(finding) and finding.severity is not Severity.INFO for finding in found)
         n_named += named
@@ -86,7 +86,7 @@ def clean_logs(n_logs: int, *, seed: int) -> Iterator[CleanLog]:
             log = varied_log(robot, rng).recording
         except DynidError:
             continue  # a random arm that its controller cannot hold
-        said = tuple(f"{finding.code} ({finding.evidence})" for finding in examine(robot, log))
+        said = tuple(f"{finding.code} ({finding.evidence})" for finding in review_log(robot, log))
         yield CleanLog(k, robot.name, log.source, said)
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from dynid import load_robot
 from dynid.cli import main
-from dynid.cli.map_file import merged
 from dynid.recording import write_csv
 from tests.regression.logs import truth
 
@@ -28,7 +27,7 @@ def logs(tmp_path_factory):
     return folder
 
 
-def findings_of(capsys, arguments):
+def examined(capsys, arguments):
     code = main([*arguments, "--json"])
     return code, json.loads(capsys.readouterr().out)
 
@@ -42,12 +41,12 @@ def test_a_clean_log_is_healthy(logs, capsys):
 
 def test_the_written_map_repairs_the_log(logs, tmp_path, capsys):
     out = tmp_path / "map.toml"
-    code, content = findings_of(capsys, ["doctor", "planar2r", str(logs / "wrong.csv"), "--write-map", str(out)])
+    code, content = examined(capsys, ["doctor", "planar2r", str(logs / "wrong.csv"), "--write-map", str(out)])
     assert code == 1
     assert {f["code"] for f in content["findings"] if f["severity"] == "error"} == {"time-unit", "flipped-velocity"}
     assert {"code", "severity", "joint", "evidence", "cause", "fix"} <= set(content["findings"][0])
     assert content["files"] == {"map": str(out)}
-    code, content = findings_of(capsys, ["doctor", "planar2r", str(logs / "wrong.csv"), "--columns", str(out)])
+    code, content = examined(capsys, ["doctor", "planar2r", str(logs / "wrong.csv"), "--columns", str(out)])
     assert (code, content["findings"]) == (0, [])
 
 
@@ -60,11 +59,11 @@ def test_findings_speak_to_people(logs, capsys):
 
 def test_a_log_is_compared_with_others_by_content(logs, capsys):
     arguments = ["doctor", "planar2r", str(logs / "cut.csv"), "--against", str(logs / "clean.csv")]
-    code, content = findings_of(capsys, arguments)
+    code, content = examined(capsys, arguments)
     assert code == 1
     assert [f["code"] for f in content["findings"]] == ["same-log"]
     arguments = ["doctor", "planar2r", str(logs / "other.csv"), "--against", str(logs / "clean.csv")]
-    assert findings_of(capsys, arguments)[0] == 0
+    assert examined(capsys, arguments)[0] == 0
 
 
 def test_bad_input_is_told_apart_from_bad_data(logs, tmp_path, capsys):
@@ -80,7 +79,7 @@ def test_rows_that_are_not_finite_are_listed_rather_than_refused(logs, tmp_path,
     path = tmp_path / "nan.csv"
     path.write_text("\n".join(rows) + "\n")
     out = tmp_path / "map.toml"
-    code, content = findings_of(capsys, ["doctor", "planar2r", str(path), "--write-map", str(out)])
+    code, content = examined(capsys, ["doctor", "planar2r", str(path), "--write-map", str(out)])
     assert code == 1
     assert "samples 11;" in content["findings"][0]["evidence"]
     assert main(["identify", "planar2r", str(path), "--columns", str(out), "--out", str(tmp_path / "x")]) == 0
@@ -88,7 +87,7 @@ def test_rows_that_are_not_finite_are_listed_rather_than_refused(logs, tmp_path,
 
 def test_identify_refuses_a_log_with_errors_unless_forced(logs, tmp_path, capsys):
     base = ["identify", "planar2r", str(logs / "wrong.csv"), "--out", str(tmp_path / "x"), "--estimator", "ols"]
-    code, content = findings_of(capsys, base)
+    code, content = examined(capsys, base)
     assert code == 1
     assert "time-unit" in {f["code"] for f in content["findings"]}
     assert not (tmp_path / "x").exists()
@@ -98,23 +97,10 @@ def test_identify_refuses_a_log_with_errors_unless_forced(logs, tmp_path, capsys
 
 def test_identify_does_not_call_a_model_good_that_was_validated_on_what_it_fitted(logs, tmp_path, capsys):
     base = ["identify", "planar2r", str(logs / "clean.csv"), "--validate", str(logs / "cut.csv")]
-    code, content = findings_of(capsys, [*base, "--out", str(tmp_path / "x")])
+    code, content = examined(capsys, [*base, "--out", str(tmp_path / "x")])
     assert code == 0
     assert [(f["code"], f["severity"]) for f in content["findings"]] == [("same-log", "warning")]
     assert content["verdict"]["mark"] == "usable"
     assert main([*base, "--out", str(tmp_path / "y")]) == 0
     assert "same-log" in capsys.readouterr().err
     assert json.loads((tmp_path / "y" / "run.json").read_text())["findings"][0]["code"] == "same-log"
-
-
-def test_maps_join_and_signs_multiply():
-    tree: dict[str, object] = {"signs": {"a": {"dq": -1}, "c": -1}, "units": {"q": "deg"}, "exclude": [[0.0, 1.0]]}
-    merged(
-        tree,
-        {"signs": {"a": {"dq": -1}, "b": -1, "c": {"dq": -1}}, "units": {"q": {"b": "rad"}}, "exclude": [[2.0, 3.0]]},
-    )
-    assert tree == {
-        "signs": {"a": {"dq": 1}, "b": -1, "c": {"*": -1, "dq": 1}},
-        "units": {"q": {"*": "deg", "b": "rad"}},
-        "exclude": [[0.0, 1.0], [2.0, 3.0]],
-    }

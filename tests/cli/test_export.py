@@ -14,8 +14,8 @@ from dynid import Motion, TorqueModel, load_robot
 from dynid.cli import main
 from dynid.cli.identify import _texts
 from dynid.cli.options import RobotOptions
-from dynid.workflow.provenance import hashed
 from dynid.regression import save_model
+from dynid.workflow.provenance import hashed
 from dynid.writers.origin import robot_origin, write_urdf_like_its_origin
 from tests.processes import PATIENCE
 from tests.writers.exported import inconsistent, model_of

@@ -18,6 +18,7 @@ from dynid.excitation.limits.motion_limits import MotionLimits
 from dynid.excitation.ready_made import point_to_point
 from dynid.recording import Recording
 from dynid.review import Finding
+from dynid.review.checks.columns import MisreadColumns
 from dynid.simulation.closed_loop import Controller
 from dynid.simulation.motions import MotionKind, smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
@@ -129,7 +130,8 @@ class Fault:
 
     def named_by(self, finding: Finding) -> bool:
         """Whether a finding is right."""
-        return finding.code in self.codes or (finding.code == self.twin and "does as well" in finding.evidence)
+        unsure = isinstance(finding.measured, MisreadColumns) and bool(finding.measured.twin)
+        return finding.code in self.codes or (finding.code == self.twin and unsure)
 
 
 def torque_of(log: Synthetic, recording: Recording) -> Array:

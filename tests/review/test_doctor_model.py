@@ -10,9 +10,11 @@ import pytest
 from dynid.chain import load_robot
 from dynid.dynamics import TorqueModel, friction_models
 from dynid.recording import Recording, read_column_map, read_recording, write_csv
-from dynid.review import Severity, examine
-from dynid.review.findings import MAP
-from dynid.review.model import model_findings
+from dynid.review import Finding, Severity, review_log
+from dynid.review.checks.changes import Contact
+from dynid.review.checks.delay import DelayedTorque
+from dynid.review.checks.gravity import TiltedBase
+from dynid.review.checks.table import TORQUE_CHECKS
 from dynid.simulation.motions import smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
 from dynid.simulation.synthetic import Synthetic, synthesise
@@ -35,6 +37,11 @@ def plain_log(name: str, seed: int = 0) -> Synthetic:
 @pytest.fixture(scope="module")
 def logs() -> dict[str, Synthetic]:
     return {name: plain_log(name) for name in ("panda", "wam7")}
+
+
+def model_findings(robot, recording: Recording) -> tuple[Finding, ...]:
+    """What the arm's equations alone show."""
+    return review_log(robot, recording, checks=TORQUE_CHECKS)
 
 
 def codes(robot, recording: Recording) -> list[str]:
@@ -74,9 +81,10 @@ def test_a_load_picked_up_on_the_way_is_not_taken_for_a_joint_turned_round():
     assert found == ["load-change"]
 
 
-def repaired(log: Synthetic, spoiled: Recording, fix: str, folder) -> Recording:
+def repaired(log: Synthetic, spoiled: Recording, finding: Finding, folder) -> Recording:
     """The spoiled log written to a file and read again with the lines of the fix as its column map."""
-    (folder / "map.toml").write_text(fix.split(MAP)[1], encoding="utf-8")
+    assert finding.mapping in finding.fix
+    (folder / "map.toml").write_text(finding.mapping, encoding="utf-8")
     write_csv(spoiled, folder / "log.csv")
     return read_recording(folder / "log.csv", log.model.robot.joint_names, columns=read_column_map(folder / "map.toml"))
 
@@ -97,7 +105,7 @@ def test_the_lines_of_the_fix_repair_the_log(logs, fault, rng, tmp_path):
     log = logs["panda"]
     spoiled = FAULTS[fault].spoil(log, rng)
     (finding,) = (f for f in model_findings(log.model.robot, spoiled) if f.code in FAULTS[fault].codes)
-    assert codes(log.model.robot, repaired(log, spoiled, finding.fix, tmp_path)) == []
+    assert codes(log.model.robot, repaired(log, spoiled, finding, tmp_path)) == []
 
 
 def test_two_readings_that_the_log_does_not_tell_apart_are_both_named(rng):
@@ -117,7 +125,7 @@ def test_a_turned_joint_of_an_arm_with_many_joints_is_named(rng):
     log = synthesise(TorqueModel(robot), smooth_motion(robot, rng, duration=20.0, rate_hz=100.0), rng).recording
     assert log.tau is not None
     turned = replace(log, tau=log.tau * np.where(np.arange(11) == 5, -1.0, 1.0))
-    assert [(f.code, f.joint) for f in examine(robot, turned)] == [("flipped-torque", robot.joint_names[5])]
+    assert [(f.code, f.joint) for f in review_log(robot, turned)] == [("flipped-torque", robot.joint_names[5])]
 
 
 def test_the_delay_of_the_fix_silences_the_delay(logs):
@@ -126,7 +134,9 @@ def test_the_delay_of_the_fix_silences_the_delay(logs):
     late = replace(log.recording, tau=np.column_stack([np.interp(t - 0.012, t, column) for column in tau.T]))
     (finding,) = model_findings(log.model.robot, late)
     assert finding.code == "delay"
-    seconds = float(re.search(r"--delay (\S+)", finding.fix)[1])
+    assert isinstance(finding.measured, DelayedTorque)
+    seconds = finding.measured.seconds
+    assert f"{seconds:.5f} s" in finding.fix
     assert seconds == pytest.approx(0.012, abs=1e-3)  # five times the error that the evidence prints
     inner = (t > 1.0) & (t < t[-1] - 1.0)
     early = np.column_stack([np.interp(t + seconds, t, column) for column in late.tau.T])
@@ -138,7 +148,9 @@ def test_the_gravity_of_the_fix_levels_a_tilted_base(logs, rng):
     log = logs["panda"]
     spoiled = FAULTS["tilted base"].spoil(log, rng)
     (finding,) = model_findings(log.model.robot, spoiled)
-    gravity = [float(number) for number in re.search(r"--gravity (\S+) (\S+) (\S+)", finding.fix).groups()]
+    assert isinstance(finding.measured, TiltedBase)
+    gravity = [float(number) for number in re.search(r"\((\S+), (\S+), (\S+)\) m/s²", finding.fix).groups()]
+    assert gravity == pytest.approx(finding.measured.gravity, abs=1e-3)  # digits printed
     assert codes(log.model.robot.with_gravity(gravity), spoiled) == []
 
 
@@ -152,7 +164,8 @@ def test_the_parts_around_a_contact_are_clean(logs, rng):
     log = logs["panda"]
     spoiled = FAULTS["contact"].spoil(log, rng)
     (finding,) = model_findings(log.model.robot, spoiled)
-    until, since = (float(number) for number in re.search(r"--until (\S+), or --from (\S+)", finding.fix).groups())
+    assert isinstance(finding.measured, Contact)
+    until, since = finding.measured.start, finding.measured.stop
     t = spoiled.t
     longer = spoiled.part(t_until=until) if until > t[-1] - since else spoiled.part(t_from=since)
     assert "contact" not in codes(log.model.robot, longer)
@@ -193,7 +206,7 @@ def test_clean_logs_of_arms_nobody_has_seen_raise_nothing(seed):
     robot = make(rng, int(rng.integers(2, 8)))
     log = varied_log(robot, rng).recording
     # That a motion leaves a parameter unknown is true of some of them.
-    assert [finding.code for finding in examine(robot, log) if finding.code != "unexcited"] == [], log.source
+    assert [finding.code for finding in review_log(robot, log) if finding.code != "unexcited"] == [], log.source
 
 
 @pytest.mark.slow

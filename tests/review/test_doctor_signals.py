@@ -1,7 +1,6 @@
 """The doctor on signals alone: clean logs pass in silence, every fault is named, and its lines repair the log."""
 
 import json
-import tomllib
 from collections import Counter
 from dataclasses import replace
 
@@ -9,20 +8,36 @@ import numpy as np
 import pytest
 
 from dynid import load_robot
-from dynid.recording import ColumnMap, RawLog, Recording, read_raw, read_recording, stream_recording, write_csv
+from dynid.recording import (
+    ColumnMap,
+    RawLog,
+    Recording,
+    apply_map,
+    join_maps,
+    read_raw,
+    read_recording,
+    stream_recording,
+    write_csv,
+)
 from dynid.recording.raw import increasing
-from dynid.review import Finding, Severity, examine
-from dynid.review.overlap import overlap, overlap_findings
-from dynid.review.signals import signal_findings
-from dynid.review.values import step_of
+from dynid.review import Finding, Look, Severity, overlap_findings, review_log
+from dynid.review.checks.overlap import overlap
+from dynid.review.checks.table import SIGNAL_CHECKS
+from dynid.review.checks.values import step_of
+from dynid.review.examination import run_checks
 from tests.review.doctor_faults import FAULTS, clean_case, limited_arm, other_cut, spoilt
 
 N_PANDA, N_WAM = 0, 1
 
 
+def signal_findings(robot, raw: RawLog) -> tuple[Finding, ...]:
+    """What the signals alone show."""
+    return run_checks(Look.at(robot, raw), SIGNAL_CHECKS).findings
+
+
 def codes(robot, log) -> set[str]:
     raw = RawLog.of(log) if isinstance(log, Recording) else log
-    return {finding.code for finding in signal_findings(robot, raw).findings}
+    return {finding.code for finding in signal_findings(robot, raw)}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +49,7 @@ def clean():
 @pytest.mark.parametrize("seed", range(12))
 def test_a_clean_log_passes_in_silence(seed):
     case = clean_case(seed + 900)
-    assert signal_findings(case.robot, RawLog.of(case.log)).findings == ()
+    assert signal_findings(case.robot, RawLog.of(case.log)) == ()
 
 
 @pytest.mark.slow
@@ -46,8 +61,10 @@ def test_a_fault_of_random_strength_is_named(name):
 
 
 def mapped(findings: tuple[Finding, ...]) -> ColumnMap:
-    lines = "\n".join(dict.fromkeys(line for f in findings for line in f.mapping.splitlines()))
-    return ColumnMap.model_validate(tomllib.loads(lines))
+    columns = ColumnMap()
+    for finding in findings:
+        columns = columns if finding.repair is None else join_maps(columns, finding.repair)
+    return columns
 
 
 @pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.cured])
@@ -59,17 +76,20 @@ def test_the_lines_of_a_fix_repair_the_log(name, tmp_path):
         content |= {f"{signal}{k + 1}": column for k, column in enumerate(getattr(raw, signal).T)}
     table = np.column_stack(list(content.values()))
     np.savetxt(path, table, delimiter=",", header=",".join(content), comments="", fmt="%.17g")
-    found = signal_findings(case.robot, read_raw(path, case.robot.joint_names)).findings
+    found = signal_findings(case.robot, read_raw(path, case.robot.joint_names))
     assert {f.code for f in found} & set(FAULTS[name].codes)
     repaired = read_raw(path, case.robot.joint_names, columns=mapped(found))
-    after = signal_findings(case.robot, repaired).findings
+    after = signal_findings(case.robot, repaired)
     # Rows that were left out leave single gaps, which is good to know.
     assert {f.code for f in after if f.severity is not Severity.INFO} == set()
     read_recording(path, case.robot.joint_names, columns=mapped(found))
+    in_memory = apply_map(mapped(found), read_raw(path, case.robot.joint_names))
+    for signal in ("t", "places", *repaired.signals):
+        np.testing.assert_array_equal(getattr(in_memory, signal), getattr(repaired, signal))
 
 
 def test_findings_tell_number_cause_and_fix(clean):
-    (finding,) = signal_findings(clean.robot, replace(RawLog.of(clean.log), dq=-clean.log.dq)).findings[:1]
+    (finding,) = signal_findings(clean.robot, replace(RawLog.of(clean.log), dq=-clean.log.dq))[:1]
     assert finding.code == "flipped-velocity"
     assert finding.severity is Severity.ERROR
     assert "-1.000" in finding.evidence
@@ -83,7 +103,7 @@ def test_rows_that_no_recording_holds_are_named_by_number(clean):
     t[40] = t[39]
     t[90] = t[70]
     raw = replace(RawLog.of(clean.log), tau=tau, t=t)
-    found = {f.code: f for f in signal_findings(clean.robot, raw).findings}
+    found = {f.code: f for f in signal_findings(clean.robot, raw)}
     assert "samples 17;" in found["not-finite"].evidence
     assert found["not-finite"].joint == clean.log.joint_names[2]
     assert "samples 40;" in found["repeated-stamps"].evidence
@@ -92,10 +112,10 @@ def test_rows_that_no_recording_holds_are_named_by_number(clean):
 
 def test_a_column_without_any_number_is_no_end(clean):
     raw = replace(RawLog.of(clean.log), tau=np.full_like(clean.log.tau, np.nan))
-    diagnosis = signal_findings(clean.robot, raw)
-    assert diagnosis.log is None
-    assert {f.code for f in diagnosis.findings} == {"not-finite"}
-    assert all("log tau again" in f.fix for f in diagnosis.findings)
+    look = run_checks(Look.at(clean.robot, raw), SIGNAL_CHECKS)
+    assert look.log is None
+    assert {f.code for f in look.findings} == {"not-finite"}
+    assert all("log tau again" in f.fix for f in look.findings)
 
 
 def test_degrees_are_told_without_velocities(clean):
@@ -122,7 +142,7 @@ def test_a_joint_beyond_the_limits_of_another_is_not_in_degrees(rng):
 def test_one_joint_in_degrees_is_told_from_its_velocity(clean):
     q = np.array(clean.log.q)
     q[:, 3] = np.degrees(q[:, 3])
-    (finding,) = signal_findings(clean.robot, RawLog.of(replace(clean.log, q=q))).findings
+    (finding,) = signal_findings(clean.robot, RawLog.of(replace(clean.log, q=q)))
     assert finding.code == "degrees"
     assert finding.joint == clean.log.joint_names[3]
 
@@ -134,7 +154,7 @@ def test_a_sliding_joint_keeps_its_unit():
     q = 0.2 * np.sin(np.outer(t, [2.0, 3.0, 4.0]))
     dq = 0.2 * np.array([2.0, 3.0, 4.0]) * np.cos(np.outer(t, [2.0, 3.0, 4.0]))
     assert "degrees" not in codes(robot, Recording(robot.joint_names, t, 1000.0 * q, dq=1000.0 * dq))
-    found = signal_findings(robot, RawLog.of(Recording(robot.joint_names, t, q, dq=1000.0 * dq))).findings
+    found = signal_findings(robot, RawLog.of(Recording(robot.joint_names, t, q, dq=1000.0 * dq)))
     assert [f.mapping for f in found if f.code == "velocity-unit"] == ['units.dq = "mm/s"']
 
 
@@ -184,7 +204,7 @@ def test_two_runs_of_one_motion_are_not_the_same_log(rng, clean):
 
 
 def test_torque_is_not_looked_at_behind_a_wrong_motion(clean):
-    found = examine(clean.robot, replace(clean.log, q=np.degrees(clean.log.q)))
+    found = review_log(clean.robot, replace(clean.log, q=np.degrees(clean.log.q)))
     assert [f.code for f in found] == ["degrees", "not-compared"]
 
 
@@ -229,7 +249,7 @@ def test_the_raw_log_of_a_file_is_its_recording_where_it_is_good(tmp_path, clean
 def test_measured_logs_show_nothing_worse_than_information(data_dir):
     panda = load_robot("panda")
     raw = read_raw(data_dir / "panda" / "excitation_log.csv.gz", panda.joint_names)
-    counts = Counter(f.severity for f in signal_findings(panda, raw).findings)
+    counts = Counter(f.severity for f in signal_findings(panda, raw))
     assert set(counts) <= {Severity.INFO}
     folder = data_dir / "ur10e"
     arm = load_robot(str(folder / "ur10e.urdf"))

@@ -11,7 +11,7 @@ from dynid.chain.library import load_robot
 from dynid.errors import DynidError, RobotError
 from dynid.prose import plain
 from dynid.recording import read_recording, write_csv
-from dynid.workflow.identification import Quantity
+from dynid.workflow.identification import IdentifiedNumber
 from tests.workflow.logs import run_json, simulated
 
 FILES = ("model.json", "report.html", "run.json", "robot.urdf")
@@ -99,7 +99,7 @@ def test_a_result_prints_as_the_terminal_shows_it(result):
 
 def test_a_link_has_its_mass_with_a_source(result):
     link = result.links["link2"]
-    assert isinstance(link.mass, Quantity)
+    assert isinstance(link.mass, IdentifiedNumber)
     assert link.mass == result.model.links[1].mass
     assert link.mass.unit == "kg"
     assert link.mass.origin in {"identified", "combination", "prior", "bound", "open", "unreliable"}

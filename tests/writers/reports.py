@@ -22,15 +22,26 @@ HOSTILE = (
     '"><img src=x onerror="alert(\'2\')">',
     "</script><b>%{x}</b> @ink &lt; ${x}",
 )
+
+
+@dataclass(frozen=True)
+class Words:
+    """A measurement whose sentences are given."""
+
+    evidence: str
+    cause: str
+    fix: str
+
+
 FINDINGS = (
-    Finding(code="jitter", severity=Severity.INFO, evidence="stamps vary by 2 %", cause="<i>no</i> clock", fix="none"),
+    Finding(
+        code="jitter", severity=Severity.INFO, measured=Words("stamps vary by 2 %", cause="<i>no</i> clock", fix="none")
+    ),
     Finding(
         code="standstill",
         severity=Severity.WARNING,
         joint=HOSTILE[0],
-        evidence="40 % of the log",
-        cause="pauses",
-        fix='[[column]]\nname = "q1"',
+        measured=Words("40 % of the log", cause="pauses", fix='[[column]]\nname = "q1"'),
     ),
 )
 

@@ -26,7 +26,7 @@ from dynid.writers.report.page import BADGES
 from dynid.writers.report.tables import provenance_tables
 from tests.regression.logs import truth
 from tests.robots import random_robot
-from tests.writers.reports import FINDINGS, HOSTILE, case
+from tests.writers.reports import FINDINGS, HOSTILE, Words, case
 
 MAX_BYTES = 8_000_000
 
@@ -159,7 +159,7 @@ def test_the_mark_follows_from_the_worst_criterion():
     assert marks(held_out=False) == "usable"
     assert marks(status=Status.RANK_DEFICIENT) == "not good enough"
     assert marks(FINDINGS) == "good"
-    fault = Finding(code="degrees", severity=Severity.ERROR, evidence="e", cause="c", fix="f")
+    fault = Finding(code="degrees", severity=Severity.ERROR, measured=Words("e", cause="c", fix="f"))
     assert marks((*FINDINGS, fault)) == "not good enough"
 
 

@@ -11,12 +11,11 @@ from cyclopts import Parameter
 
 import dynid
 from dynid.cli.console import emit_json, note, say
-from dynid.cli.map_file import repaired_map
-from dynid.cli.options import JsonFlag, LogOptions, RobotOptions
-from dynid.cli.options import keywords as typed
+from dynid.cli.doctor_options import typed
+from dynid.cli.options import JsonFlag, LogOptions, RobotOptions, keywords
 from dynid.cli.progress import progress
 from dynid.disk import write_whole
-from dynid.review.findings import Finding, Severity
+from dynid.review import Finding, Severity, repaired_map
 
 __all__ = ["doctor", "show_findings"]
 
@@ -52,12 +51,12 @@ def doctor(
         File for a column map with the lines that repair the log, on top of those of --columns.
     """
     with progress("looking at the log") as step:
-        asked = typed(log, options)
+        asked = keywords(log, options)
         asked.pop("lowpass", None)  # the review has a low-pass of its own
         result = dynid.examine(robot, log_file, against=against, progress=step, **asked)
     files: dict[str, str] = {}
     if write_map is not None and any(finding.mapping for finding in result.findings):
-        write_whole(write_map, repaired_map(None if log is None else log.columns, result.findings, write_map))
+        write_whole(write_map, repaired_map(None if log is None else log.columns, result.findings))
         files["map"] = str(write_map)
     if json:
         emit_json({**result.json(), "files": files})
@@ -66,6 +65,8 @@ def doctor(
         show_findings(result.findings)
         for path in files.values():
             say("wrote", f"{path}   (read it with --columns {path})")
+        if write_map is None and any(finding.mapping for finding in result.findings):
+            say("repair", "--write-map map.toml writes these lines of a column map, --columns map.toml reads them")
     return 1 if result.has_errors else 0
 
 
@@ -77,11 +78,16 @@ def show_findings(findings: Sequence[Finding], *, stderr: bool = False) -> None:
     if not findings and not stderr:
         note("healthy    nothing found that would harm an identification")
         return
+    several = len({finding.log for finding in findings}) > 1
     console = Console(highlight=False, soft_wrap=True, file=sys.stderr if stderr else sys.stdout)
     for finding in findings:
         head = Text(f"{finding.severity.value:<11}", style=COLOURS[finding.severity]) + Text(finding.code, style="bold")
-        console.print(head + Text(f"  {finding.joint}" if finding.joint else ""))
-        for label, text in (("evidence", finding.evidence), ("cause", finding.cause), ("fix", finding.fix)):
+        where = [finding.joint or "", f"in {finding.log}" if several else ""]
+        console.print(head + Text("".join(f"  {part}" for part in where if part)))
+        lines = {"evidence": finding.evidence, "cause": finding.cause, "fix": finding.fix, "type": typed(finding)}
+        for label, text in lines.items():
+            if not text:
+                continue
             first, *rest = text.split("\n")
             console.print(Text(f"  {label:<9}{first}"))
             for line in rest:

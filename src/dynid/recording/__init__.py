@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from dynid.lazy import lazy_names
 from dynid.recording.column_map import ColumnMap, read_column_map
+from dynid.recording.column_map_edits import apply_map, column_map_toml, join_maps
 from dynid.recording.conditioning import Conditioning, Plan, Samples, Segment
 from dynid.recording.filters import LowPass
 from dynid.recording.formats.text import write_csv
@@ -24,6 +25,7 @@ MODULES = (
     "spelling",
     "raw",
     "column_map",
+    "column_map_edits",
     "log_format",
     "columns",
     "formats",
@@ -56,10 +58,13 @@ __all__ = [
     "Samples",
     "Segment",
     "SourceFile",
+    "apply_map",
+    "column_map_toml",
     "convert",
     "convert_logs",
     "data_catalogue",
     "fetch_data",
+    "join_maps",
     "numbers_digest",
     "read_column_map",
     "read_raw",

@@ -1,33 +1,31 @@
-"""The doctor: what is wrong with a log, the number that shows it, the likely cause and the exact fix."""
+"""The doctor: everything that is wrong with a log, by every check of the table."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from dynid.chain.robot import Robot
+from dynid.dynamics.base_parameters import BaseParameters
 from dynid.errors import RecordingError
+from dynid.recording.column_map_edits import without_signal
 from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
-from dynid.review.findings import Finding, Severity
-from dynid.review.model import model_findings
-from dynid.review.overlap import overlap_findings
-from dynid.review.signals import signal_findings
+from dynid.review.checks.table import CHECKS
+from dynid.review.findings import Finding, gravest_first
+from dynid.review.look import Check, Look
 
-__all__ = ["examine"]
-
-VELOCITY_LINE = re.compile(r"(dq\.|columns\.dq|.*\.dq\s*=|#)")
-"""Lines of a column map that are about velocities."""
-ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+__all__ = ["review_log", "run_checks"]
 
 
-def examine(
+def review_log(
     robot: Robot,
     log: Recording | RawLog,
     *,
     against: Sequence[Recording] = (),
     friction: str = "viscous+coulomb+offset",
+    base: BaseParameters | None = None,
+    checks: Iterable[Check] = CHECKS,
 ) -> tuple[Finding, ...]:
     """Everything that is wrong with a log, the gravest first; empty for a log without fault.
 
@@ -35,7 +33,9 @@ def examine(
         robot: whose limits, joint types and dynamics the log is compared with.
         log: a recording, or what a file holds as `read_raw` gives it: its bad rows are then reported by number.
         against: other logs, whose samples this one should not hold.
-        friction: friction of the model that torques are compared with.
+        friction: friction of the model that will be fitted, for the names of unexcited parameters.
+        base: base parameters of that model, where they are known already.
+        checks: what to look at, in this order.
 
     Raises:
         RecordingError: for a log of other joints than the robot's.
@@ -45,62 +45,38 @@ def examine(
         raise RecordingError(
             f"{raw.source}: a log of {', '.join(raw.joint_names)}, but {robot.name} has {', '.join(robot.joint_names)}"
         )
-    diagnosis = signal_findings(robot, raw)
-    found = list(diagnosis.findings)
-    if diagnosis.log is not None:
-        found += overlap_findings(diagnosis.log, against)
-        found += _model_findings(robot, diagnosis.log, diagnosis.blocking, friction)
-    found = _reconciled(found)
-    return tuple(sorted(found, key=lambda finding: ORDER[finding.severity]))
+    look = run_checks(Look.at(robot, raw, against=against, friction=friction, base=base), checks)
+    return gravest_first(_reconciled(look.findings))
 
 
-def _model_findings(robot: Robot, log: Recording, blocking: Sequence[str], friction: str) -> tuple[Finding, ...]:
-    if log.tau is None:
-        currents = log.current is not None
-        return (
-            Finding(
-                code="no-torque",
-                severity=Severity.INFO,
-                evidence="the log has currents and no drive gains"
-                if currents
-                else "the log has no torque and no current",
-                cause="nothing to compare the equations of the arm with: checks of the torque are left out",
-                fix="give drive gains, --gains K1,K2,… in N·m/A"
-                if currents
-                else "log tau1…taun or i1…in with --gains, or say what the log calls them: "
-                'columns.tau = "moment_{n}" in the column map (--columns map.toml)',
-            ),
-        )
-    if blocking:
-        return (
-            Finding(
-                code="not-compared",
-                severity=Severity.INFO,
-                evidence=f"{', '.join(blocking)} come first",
-                cause="a motion that is read wrongly explains no torque: checks of the torque are left out",
-                fix="repair what is named above, and ask again",
-            ),
-        )
-    return model_findings(robot, log, friction=friction)
+def run_checks(look: Look, checks: Iterable[Check]) -> Look:
+    """The look after every check whose needs the log meets."""
+    for check in checks:
+        if look.has(check.needs):
+            look = check.run(look)
+    return look
 
 
-def _reconciled(findings: list[Finding]) -> list[Finding]:
-    """Where q and dq contradict each other, the equations of the arm tell which of them is wrong.
+def _reconciled(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings without those that another one explains.
 
-    A position that is to be turned round or moved to another joint explains the contradiction: its velocity is right.
+    Where q and dq contradict each other, the equations of the arm tell which of them is wrong: a position that is to be
+    negated or moved to another joint explains the contradiction, and its velocity is right. A signal that froze jumps
+    when it goes on.
     """
-    codes = {(finding.code, finding.joint) for finding in findings}
-    kept = []
+    found = {(finding.code, finding.joint) for finding in findings}
     for finding in findings:
-        moved = finding.code == "permuted-velocity" and ("permuted-positions", None) in codes
-        turned = finding.code == "flipped-velocity" and ("flipped-position", finding.joint) in codes
-        if moved or turned:
+        here = finding.joint
+        if finding.code == "permuted-velocity" and ("permuted-positions", None) in found:
             continue
-        if (finding.code == "permuted-positions" and ("permuted-velocity", None) in codes) or (
-            finding.code == "flipped-position" and ("flipped-velocity", finding.joint) in codes
-        ):
-            lines = [line for line in finding.fix.split("\n") if not VELOCITY_LINE.match(line)]
-            kept.append(replace(finding, fix="\n".join(lines)))
+        if finding.code == "flipped-velocity" and ("flipped-position", here) in found:
+            continue
+        if finding.code == "jump" and ("frozen", here) in found:
+            continue
+        right_velocity = (finding.code == "permuted-positions" and ("permuted-velocity", None) in found) or (
+            finding.code == "flipped-position" and ("flipped-velocity", here) in found
+        )
+        if right_velocity and finding.repair is not None:
+            yield replace(finding, repair=without_signal(finding.repair, "dq"))
         else:
-            kept.append(finding)
-    return kept
+            yield finding

@@ -4,7 +4,7 @@ from dynid.workflow.examine import LogReview, examine
 from dynid.workflow.excite import excite
 from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
 from dynid.workflow.friction import FrictionComparison, FrictionRefit, friction
-from dynid.workflow.identification import Comparison, Identification, IdentifiedLink, Quantity
+from dynid.workflow.identification import Comparison, Identification, IdentifiedLink, IdentifiedNumber
 from dynid.workflow.identify import LogsRefused, identify
 from dynid.workflow.info import RobotInfo, info
 from dynid.workflow.payload import GainsIdentification, PayloadIdentification, payload
@@ -55,6 +55,7 @@ __all__ = [
     "GainsIdentification",
     "Identification",
     "IdentifiedLink",
+    "IdentifiedNumber",
     "LogReview",
     "LogsRefused",
     "ModelRetrieval",
@@ -62,7 +63,6 @@ __all__ = [
     "ModelValidation",
     "PayloadIdentification",
     "Prediction",
-    "Quantity",
     "ReverseIdentification",
     "RobotInfo",
     "Simulation",

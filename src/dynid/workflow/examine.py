@@ -14,7 +14,7 @@ from dynid.errors import RecordingError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_settings import LogSettings
-from dynid.review.examination import examine as findings_of
+from dynid.review.examination import review_log
 from dynid.review.findings import Finding, Severity
 from dynid.workflow.contract import FindingJson, findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_gains, as_locks, as_logs, as_map
@@ -114,5 +114,5 @@ def examine(
     asked = Log.of(sources[0], arm, settings, from_, until)
     others = [Log.of(source, arm, settings).good_rows for source in as_logs(against, "against")]
     with one_blas_thread():
-        found = findings_of(arm, asked.raw, against=others, friction=friction)
+        found = review_log(arm, asked.raw, against=others, friction=friction)
     return LogReview(arm.name, asked.name if not isinstance(asked.source, Path) else str(asked.source), found)

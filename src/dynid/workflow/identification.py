@@ -31,10 +31,10 @@ from dynid.workflow.contract import (
     verdict_json,
 )
 
-__all__ = ["Comparison", "Identification", "IdentifiedLink", "Quantity"]
+__all__ = ["Comparison", "Identification", "IdentifiedLink", "IdentifiedNumber"]
 
 
-class Quantity(float):
+class IdentifiedNumber(float):
     """A number with its standard deviation, its unit and where it comes from; it counts as a plain number."""
 
     std: float
@@ -43,7 +43,7 @@ class Quantity(float):
     """identified, combination, prior, bound, open or unreliable."""
     unit: str
 
-    def __new__(cls, value: float, *, std: float, origin: str, unit: str) -> Quantity:
+    def __new__(cls, value: float, *, std: float, origin: str, unit: str) -> IdentifiedNumber:
         """A number of a unit."""
         made = super().__new__(cls, value)
         made.std, made.origin, made.unit = float(std), origin, unit
@@ -61,7 +61,7 @@ class IdentifiedLink:
     """One link of an identified robot, SI, about its own frame."""
 
     name: str
-    mass: Quantity
+    mass: IdentifiedNumber
     """kg."""
     inertial: InertialParameters
     """All ten parameters."""
@@ -132,10 +132,13 @@ class Identification(PrintsAsDocument):
             return {}
         model = self.model.model
         mass = [k for k, column in enumerate(model.columns[: model.n_inertial]) if column.name == "m"]
-        std, origins = self.estimate.full_std, self.estimate.full_origins
+        std = self.estimate.full_std
+        origins = self.estimate.full_origins or ("identified",) * model.n_params
         return {
             name: IdentifiedLink(
-                name, Quantity(pi.mass, std=std[k], origin=origins[k] if origins else "identified", unit="kg"), pi
+                name,
+                IdentifiedNumber(pi.mass, std=std[k], origin=origins[k] if origins else "identified", unit="kg"),
+                pi,
             )
             for name, pi, k in zip(model.robot.link_names, self.model.links, mass, strict=True)
         }

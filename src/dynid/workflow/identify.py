@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal
 
 from dynid.arrays import Array, Float
-from dynid.chain.robot import Robot
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
@@ -30,9 +29,9 @@ from dynid.regression.problem import Regression, compress
 from dynid.regression.rows import SampleRows
 from dynid.regression.status import Status
 from dynid.regression.streamed_rows import StreamedRows
-from dynid.review.examination import examine
+from dynid.review.checks.overlap import overlap_findings
+from dynid.review.examination import review_log
 from dynid.review.findings import Finding, Severity
-from dynid.review.overlap import overlap_findings
 from dynid.validation.torque import compare_torque
 from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
@@ -173,34 +172,38 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         raise RecordingError("no training log given")
     logs = tuple(Log.of(source, robot, settings, job.log.from_, job.log.until) for source in job.logs)
     held_out = tuple(Log.of(source, robot, settings) for source in job.validate_on)
-    findings = _reviewed(job, robot, logs, held_out)
-    fit = _fitted(job, robot, logs, progress)
+    model = job.fit.torque_model(robot)
+    base = base_parameters(model)
+    findings = _reviewed(job, base, logs, held_out)
+    fit = _fitted(job, model, base, logs, progress)
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
     resampled = _resampled(job, fit.regression, progress)
     progress("predicting")
-    model = _model(job, estimate, fit, (*logs, *held_out), findings)
-    train = predicted(model, fit.samples, raw=job.raw)
-    unseen = tuple(model.settings.condition(log.first_piece()) for log in held_out)
-    validation = tuple(predicted(model, samples, raw=job.raw) for samples in unseen)
+    result = _model(job, estimate, fit, (*logs, *held_out), findings)
+    train = predicted(result, fit.samples, raw=job.raw)
+    unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
+    validation = tuple(predicted(result, samples, raw=job.raw) for samples in unseen)
     progress("comparing with other fits")
     return Identification(
-        model=model,
+        model=result,
         estimate=estimate,
         regression=fit.regression,
         samples=fit.samples,
         train=train,
         validation=validation,
         findings=findings,
-        verdict=judge(model, estimate, train, validation, findings),
-        comparisons=compared_with_others(model, estimate, fit.regression, unseen, raw=job.raw),
+        verdict=judge(result, estimate, train, validation, findings),
+        comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
         bootstrap=resampled,
         notes=_notes(job, logs),
-        warnings=_warnings(model, estimate, fit.regression),
+        warnings=_warnings(result, estimate, fit.regression),
     )
 
 
-def _reviewed(job: IdentifyJob, robot: Robot, logs: Sequence[Log], held_out: Sequence[Log]) -> tuple[Finding, ...]:
+def _reviewed(
+    job: IdentifyJob, base: BaseParameters, logs: Sequence[Log], held_out: Sequence[Log]
+) -> tuple[Finding, ...]:
     """What is wrong with the training logs, and whether logs hold the same samples.
 
     Raises:
@@ -212,10 +215,10 @@ def _reviewed(job: IdentifyJob, robot: Robot, logs: Sequence[Log], held_out: Seq
         good = log.recording
         before = [other.recording for other in logs[:number]]
         found = [
-            *examine(robot, log.raw, friction=job.fit.first_friction),
+            *review_log(log.robot, log.raw, friction=job.fit.first_friction, base=base),
             *overlap_findings(good, before, severity=Severity.WARNING),
         ]
-        findings += [replace(finding, log=log.name) if len(logs) > 1 else finding for finding in found]
+        findings += [replace(finding, log=log.name) for finding in found]
     for log in held_out:
         # The fit is none the worse for it; what its prediction proves is the verdict's business.
         seen = [other.recording for other in logs]
@@ -227,21 +230,20 @@ def _reviewed(job: IdentifyJob, robot: Robot, logs: Sequence[Log], held_out: Seq
     return tuple(findings)
 
 
-def _fitted(job: IdentifyJob, robot: Robot, logs: Sequence[Log], progress: Progress) -> _Fit:
+def _fitted(
+    job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
+) -> _Fit:
     """The rows of the logs, with the friction that was asked for or chosen."""
-    model = job.fit.torque_model(robot)
-    progress("base parameters")
-    base = base_parameters(model)
     progress("reading and compressing the logs")
     plans, held = _conditioned(job, model, base, logs, progress)
     fit = _Fit(model, base, _compressed(model, base, logs, plans, held, progress), held[0])
     if not needs_search(job.fit.friction):
         return fit
     progress("searching friction curves")
-    rigid = TorqueModel(robot, job.fit.drives)
+    rigid = TorqueModel(model.robot, job.fit.drives)
     whole = [samples for log, samples in zip(logs, held, strict=True) if not log.is_long]
     choice = choose_friction(friction_rows(rigid, base_parameters(rigid), whole or held[:1]), job.fit.friction)
-    model = job.fit.torque_model(robot, choice)
+    model = job.fit.torque_model(model.robot, choice)
     base = base_parameters(model)
     return _Fit(model, base, _compressed(model, base, logs, plans, held, progress), held[0], choice)
 

@@ -166,7 +166,18 @@ def short_name(source: str) -> str:
 def findings_table(findings: Sequence[Finding]) -> Table:
     """What the doctor found (evidence carries units), the worst first."""
     ordered = sorted(findings, key=lambda finding: _ORDER.index(finding.severity))
-    rows = tuple((f.severity.value, f.code, f.joint or "whole log", f.evidence, f.cause, f.fix) for f in ordered)
+    several = len({finding.log for finding in findings}) > 1
+    rows = tuple(
+        (
+            f.severity.value,
+            f.code,
+            (f.joint or "whole log") + (f", {short_name(f.log)}" if several and f.log else ""),
+            f.evidence,
+            f.cause,
+            f.fix,
+        )
+        for f in ordered
+    )
     return Table(("severity", "finding", "where", "evidence", "likely cause", "what to do"), rows, badges=(0,))
 
 

@@ -1,4 +1,4 @@
-"""Effects beside the model: what further columns would explain, with errors that do not trust neighbouring samples."""
+"""Effects beside the model: what further columns would explain, with autocorrelation-robust errors."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, Float
-from dynid.review.explain import Judged
-from dynid.review.fit import Fit
-from dynid.review.rows import Arm
+from dynid.review.equations.hypothesis import HypothesisFit
+from dynid.review.equations.joint_fits import ArmFit
+from dynid.review.equations.rows import Arm
 
 __all__ = ["Effect", "effect_of"]
 
 BLOCKS = 16
-"""Pieces of time whose residuals count as independent."""
+"""Segments of a log whose residuals count as independent: as many as errors need, each as long as can be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +26,6 @@ class Effect:
     """From the scatter between pieces of time, so friction the model lacks counts as noise."""
     share: float
     """Part of the residual's squares that the columns explain."""
-    residual: Float[Array, "n_rows n_dof"]
-    """What is left, N·m or N."""
 
     @property
     def error(self) -> Float[Array, " n_columns"]:
@@ -43,22 +41,26 @@ class Effect:
 
 
 def effect_of(
-    arm: Arm, judged: Judged, fit: Fit, columns: Float[Array, "n_rows n_dof n_columns"], keep: Array | None = None
+    arm: Arm,
+    fitted: HypothesisFit,
+    fit: ArmFit,
+    columns: Float[Array, "n_rows n_dof n_columns"],
+    keep: Array | None = None,
 ) -> Effect:
     """The effect of further columns (N·m or N per unit of their parameter) beside all that the model has."""
     n_rows, n_dof, n_columns = columns.shape
-    n_own, n_base = judged.own[0].shape[1], arm.base.n_base
+    n_own, n_base = fitted.own[0].shape[1], arm.base.n_base
     weighted = columns / fit.sigma[None, :, None]
     products = np.zeros((len(fit.beta), n_columns))
     for j in range(n_dof):
         first = n_base + j * n_own
-        products[arm.visible(j)] += judged.rigid[j].T @ weighted[:, j] / fit.sigma[j]
-        products[first : first + n_own] += judged.own[j].T @ weighted[:, j] / fit.sigma[j]
+        products[arm.visible[j]] += fitted.rigid[j].T @ weighted[:, j] / fit.sigma[j]
+        products[first : first + n_own] += fitted.own[j].T @ weighted[:, j] / fit.sigma[j]
     inside = fit.spread @ (fit.spread.T @ products)
     outside = np.empty_like(weighted)
     for j in range(n_dof):
         first = n_base + j * n_own
-        model = judged.rigid[j] @ inside[arm.visible(j)] + judged.own[j] @ inside[first : first + n_own]
+        model = fitted.rigid[j] @ inside[arm.visible[j]] + fitted.own[j] @ inside[first : first + n_own]
         outside[:, j] = weighted[:, j] - model / fit.sigma[j]
     left = fit.residual / fit.sigma
     if keep is not None:
@@ -76,4 +78,4 @@ def effect_of(
     plain = np.sum(rest**2) / max(1, rest.size - len(fit.beta)) * inverse
     covariance = inverse @ meat @ inverse + plain
     share = 1.0 - float(np.sum(rest**2)) / max(float(np.sum(b**2)), 1e-300)
-    return Effect(value / length, covariance / np.outer(length, length), share, rest * fit.sigma)
+    return Effect(value / length, covariance / np.outer(length, length), share)

@@ -8,23 +8,25 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Vector3
 from dynid.chain.placement import rotation_about
-from dynid.review.explain import Judged, judge
-from dynid.review.fit import gravity_columns
-from dynid.review.rows import Arm, Rows, thin
-from dynid.review.side_effects import effect_of
+from dynid.review.equations.effects import effect_of
+from dynid.review.equations.hypothesis import HypothesisFit, fit_hypothesis
+from dynid.review.equations.joint_fits import gravity_columns
+from dynid.review.equations.rows import Arm, ThinRows
 
-__all__ = ["Tilt", "gravity_seen", "tilt_of", "tilt_step"]
+__all__ = ["GravityDirection", "gravity_direction", "gravity_seen", "gravity_step", "gravity_torque_columns"]
 
 MAX_STEPS = 12
+"""Gauss–Newton steps at most; near the solution each squares the error."""
 SETTLED = 1e-4
 """Step in rad at which the direction is found."""
 STARTS = (0.5, 1.1, 2.0, np.pi)
 """Tilts in rad from which a large one is searched for."""
 COARSE_ROWS = 160
+"""Rows on which the starts are compared: a tilt of 0.5 rad shows in far fewer."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tilt:
+class GravityDirection:
     """A direction of gravity and how well it is known."""
 
     gravity: Vector3
@@ -35,7 +37,7 @@ class Tilt:
     """Standard deviation of the angle, rad."""
     z: float
     """Size of the tilt in standard deviations."""
-    judged: Judged
+    fitted: HypothesisFit
 
 
 def _tangents(gravity: Vector3) -> Float[Array, "2 3"]:
@@ -45,26 +47,26 @@ def _tangents(gravity: Vector3) -> Float[Array, "2 3"]:
     return np.stack([first, np.cross(unit, first)])
 
 
-def gravity_torque_columns(arm: Arm, rows: Rows) -> Float[Array, "3 n_rows n_dof n_base"]:
+def gravity_torque_columns(arm: Arm, rows: ThinRows) -> Float[Array, "3 n_rows n_dof n_base"]:
     """Base columns of 1 m/s² along every base axis (SI)."""
     return np.stack([gravity_columns(arm, rows.motion, axis) for axis in range(3)])
 
 
-def tilt_step(
-    arm: Arm, judged: Judged, columns: Float[Array, "3 n_rows n_dof n_base"]
+def gravity_step(
+    arm: Arm, fitted: HypothesisFit, columns: Float[Array, "3 n_rows n_dof n_base"]
 ) -> tuple[Vector3, Float[Array, "2 2"], Float[Array, " 2"]]:
     """One Gauss–Newton step on the sphere of gravity directions: m/s², and the step and its covariance in rad."""
-    now = arm.robot.gravity if judged.explanation.gravity is None else judged.explanation.gravity
+    now = arm.robot.gravity if fitted.hypothesis.gravity is None else fitted.hypothesis.gravity
     size = float(np.linalg.norm(now))
-    fit = judged.joint_fit(arm)
+    fit = fitted.arm_fit(arm)
     T = _tangents(now)
     torque = np.einsum("anjb,b->anj", columns, fit.beta[: arm.base.n_base])
-    effect = effect_of(arm, judged, fit, np.einsum("ka,anj->njk", T, torque) * size)
+    effect = effect_of(arm, fitted, fit, np.einsum("ka,anj->njk", T, torque) * size)
     moved = now / size + effect.value @ T
     return size * moved / np.linalg.norm(moved), effect.covariance, effect.value
 
 
-def tilt_of(arm: Arm, rows: Rows, start: Judged, *, far: bool) -> Tilt | None:
+def gravity_direction(arm: Arm, rows: ThinRows, start: HypothesisFit, *, far: bool) -> GravityDirection | None:
     """The direction of gravity that fits best; `far` also tries large tilts. None where gravity cannot show."""
     own = arm.robot.gravity
     size = float(np.linalg.norm(own))
@@ -72,52 +74,52 @@ def tilt_of(arm: Arm, rows: Rows, start: Judged, *, far: bool) -> Tilt | None:
         return None
     best = start
     if far:
-        coarse = thin(rows, COARSE_ROWS)
+        coarse = rows.thinned(COARSE_ROWS)
         T = _tangents(own)
-        tried = [judge(arm, coarse, start.explanation)]
+        tried = [fit_hypothesis(arm, coarse, start.hypothesis)]
         for angle in STARTS:
             axes = [T[0], T[1], -T[0], -T[1]] if angle < 3.0 else [T[0]]
             for axis in axes:
                 gravity = rotation_about(axis, angle) @ own
-                tried.append(judge(arm, coarse, replace(start.explanation, gravity=gravity)))
-        tried.sort(key=lambda judged: judged.cost)
+                tried.append(fit_hypothesis(arm, coarse, replace(start.hypothesis, gravity=gravity)))
+        tried.sort(key=lambda fitted: fitted.cost)
         best = _descend(arm, coarse, tried[0])
         second = _descend(arm, coarse, tried[1])
-        best = min(best, second, key=lambda judged: judged.cost)
-        best = judge(arm, rows, best.explanation)
+        best = min(best, second, key=lambda fitted: fitted.cost)
+        best = fit_hypothesis(arm, rows, best.hypothesis)
     columns = gravity_torque_columns(arm, rows)
     covariance, moved = np.eye(2), np.zeros(2)
     for _ in range(MAX_STEPS):
-        gravity, covariance, moved = tilt_step(arm, best, columns)
-        stepped = judge(arm, rows, replace(best.explanation, gravity=gravity))
+        gravity, covariance, moved = gravity_step(arm, best, columns)
+        stepped = fit_hypothesis(arm, rows, replace(best.hypothesis, gravity=gravity))
         if stepped.cost > best.cost:
             break
         best = stepped
         if np.linalg.norm(moved) < SETTLED:
             break
-    found = own if best.explanation.gravity is None else best.explanation.gravity
+    found = own if best.hypothesis.gravity is None else best.hypothesis.gravity
     angle = float(np.arccos(np.clip(found @ own / size**2, -1.0, 1.0)))
     error = float(np.sqrt(np.linalg.eigvalsh(covariance)[-1]))
-    return Tilt(found, angle, error, angle / max(error, 1e-12), best)
+    return GravityDirection(found, angle, error, angle / max(error, 1e-12), best)
 
 
-def _descend(arm: Arm, rows: Rows, judged: Judged) -> Judged:
+def _descend(arm: Arm, rows: ThinRows, fitted: HypothesisFit) -> HypothesisFit:
     columns = gravity_torque_columns(arm, rows)
     for _ in range(MAX_STEPS):
-        gravity, _, moved = tilt_step(arm, judged, columns)
-        stepped = judge(arm, rows, replace(judged.explanation, gravity=gravity))
-        if stepped.cost > judged.cost - 1e-3:
+        gravity, _, moved = gravity_step(arm, fitted, columns)
+        stepped = fit_hypothesis(arm, rows, replace(fitted.hypothesis, gravity=gravity))
+        if stepped.cost > fitted.cost - 1e-3:
             break
-        judged = stepped
+        fitted = stepped
         if np.linalg.norm(moved) < SETTLED:
             break
-    return judged
+    return fitted
 
 
-def gravity_seen(arm: Arm, rows: Rows, judged: Judged) -> Float[Array, " n_dof"]:
+def gravity_seen(arm: Arm, rows: ThinRows, fitted: HypothesisFit) -> Float[Array, " n_dof"]:
     """RMS of the part of each joint's torque that gravity makes in the fit, about its mean, N·m or N."""
-    fit = judged.joint_fit(arm)
+    fit = fitted.arm_fit(arm)
     columns = gravity_torque_columns(arm, rows)
-    now = arm.robot.gravity if judged.explanation.gravity is None else judged.explanation.gravity
+    now = arm.robot.gravity if fitted.hypothesis.gravity is None else fitted.hypothesis.gravity
     torque = np.einsum("a,anjb,b->nj", now, columns, fit.beta[: arm.base.n_base])
     return np.std(torque, axis=0)

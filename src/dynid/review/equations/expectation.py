@@ -7,29 +7,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, Float
-from dynid.dynamics.base_parameters import base_parameters
+from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.model import TorqueModel
-from dynid.review.explain import Judged, expected_torque
-from dynid.review.rows import Arm
-from dynid.review.time import tip_columns
+from dynid.review.equations.changes import tip_columns
+from dynid.review.equations.hypothesis import HypothesisFit, expected_torque
+from dynid.review.equations.rows import DRY, Arm
 
-__all__ = ["Payload", "Unexcited", "nominal_scales", "payload_of", "unexcited_of"]
+__all__ = ["TipLoad", "Unexcited", "nominal_scales", "tip_load", "unexcited_parameters"]
 
 HIDDEN = 0.5
 """A parameter is not excited where one standard deviation of it would make this share of a joint's torque."""
 STILL = 0.01
 """rad or m: a joint that travels less does not move."""
 PLAIN_FRICTION = ("viscous", "coulomb", "offset")
+"""Friction whose parameters are named: linear ones that do not depend on the shape of others."""
 
 
-def nominal_scales(arm: Arm, judged: Judged) -> tuple[Float[Array, " n_dof"], Float[Array, " n_dof"]]:
+def nominal_scales(arm: Arm, fitted: HypothesisFit) -> tuple[Float[Array, " n_dof"], Float[Array, " n_dof"]]:
     """Measured over expected torque of every joint beside its friction, and the error of that ratio (dimensionless)."""
-    rows = judged.rows
+    rows = fitted.rows
     expected = expected_torque(arm, rows.motion)
     ratio, error = np.full(arm.n_dof, np.nan), np.full(arm.n_dof, np.inf)
     for j in range(arm.n_dof):
-        Q = np.linalg.qr(_unit(judged.own[j]))[0]
+        Q = np.linalg.qr(_unit(fitted.own[j]))[0]
         column = expected[:, j] - Q @ (Q.T @ expected[:, j])
         tau = rows.tau[:, j] - Q @ (Q.T @ rows.tau[:, j])
         size = float(column @ column)
@@ -47,7 +48,7 @@ def _unit(columns: Float[Array, "n_rows n_columns"]) -> Float[Array, "n_rows n_c
 
 
 @dataclass(frozen=True, eq=False)
-class Payload:
+class TipLoad:
     """A load at the tip that the robot file does not have."""
 
     mass: float
@@ -64,19 +65,19 @@ class Payload:
     """As `share`, of the torque in N·m (or N): the wrist's counts little."""
 
 
-def payload_of(arm: Arm, judged: Judged) -> Payload | None:
+def tip_load(arm: Arm, fitted: HypothesisFit) -> TipLoad | None:
     """The load that brings the robot file's torque closest to the log; None without nominal inertias."""
     if not arm.robot.has_nominal:
         return None
-    rows = judged.rows
-    gravity = judged.explanation.gravity
+    rows = fitted.rows
+    gravity = fitted.hypothesis.gravity
     robot = arm.robot if gravity is None else arm.robot.with_gravity(gravity)
     missing = rows.tau - TorqueModel(robot).torque(rows.motion, robot.nominal.ravel())
-    load = tip_columns(arm, judged, 10)
+    load = tip_columns(arm, fitted, 10)
     swing = np.maximum(np.std(rows.tau, axis=0), 1e-300)
     left, columns = np.empty_like(missing), np.empty_like(load)
     for j in range(arm.n_dof):
-        Q = np.linalg.qr(_unit(judged.own[j]))[0]
+        Q = np.linalg.qr(_unit(fitted.own[j]))[0]
         left[:, j] = (missing[:, j] - Q @ (Q.T @ missing[:, j])) / swing[j]
         columns[:, j] = (load[:, j] - Q @ (Q.T @ load[:, j])) / swing[j]
     A, b = columns.reshape(-1, load.shape[2]), left.ravel()
@@ -92,7 +93,7 @@ def payload_of(arm: Arm, judged: Judged) -> Payload | None:
     root = np.sqrt(len(b))
     weight = swing / np.max(swing)
     heavy = 1.0 - float(np.sum((rest.reshape(left.shape) * weight) ** 2) / max(np.sum((left * weight) ** 2), 1e-300))
-    return Payload(
+    return TipLoad(
         float(value[0] / length[0]),
         float(error[0]),
         share,
@@ -112,20 +113,25 @@ class Unexcited:
     n_base: int
 
 
-def unexcited_of(arm: Arm, judged: Judged, friction: str) -> Unexcited:
-    """Base parameters whose error alone could make a good part of a joint's torque, or that have no column at all."""
-    rows, n_dof = judged.rows, arm.n_dof
+def unexcited_parameters(
+    arm: Arm, fitted: HypothesisFit, friction: str, base: BaseParameters | None = None
+) -> Unexcited:
+    """Base parameters whose error alone could make a good part of a joint's torque, or that have no column at all.
+
+    `base` are those of the model with `friction`, where they are known already.
+    """
+    rows, n_dof = fitted.rows, arm.n_dof
     names = [name for name in PLAIN_FRICTION if name in friction.replace(" ", "").split("+")]
     names = names or ([] if friction.strip() == "none" else list(PLAIN_FRICTION))
     model = TorqueModel(arm.robot, friction_models("+".join(names)) if names else ())
-    base = base_parameters(model)
+    base = base if base is not None and base.columns == model.columns else base_parameters(model)
     Y = model.regressor(rows.motion)
     for k, name in enumerate(names):
         if name == "coulomb":
             for j in range(n_dof):
-                Y[:, j, model.n_inertial + j * len(names) + k] = rows.friction[:, j, 2]
+                Y[:, j, model.n_inertial + j * len(names) + k] = rows.friction[:, j, DRY]
     swing = np.maximum(np.std(rows.tau, axis=0), 1e-300)
-    noise = np.maximum(judged.noise, 1e-3) * swing * max(judged.ratio, 1.0)
+    noise = np.maximum(fitted.noise, 1e-3) * swing * max(fitted.ratio, 1.0)
     effect, gram = np.zeros(base.n_base), np.zeros((base.n_base, base.n_base))
     for j in range(n_dof):
         W = Y[:, j, base.independent]

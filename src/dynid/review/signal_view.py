@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,20 +14,36 @@ from dynid.recording.filters import motion_bandwidth_hz
 from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
 
-__all__ = ["View", "key", "listed", "noise", "runs"]
+__all__ = ["MAD_TO_STD", "UNIT_OF", "SignalView", "Slopes", "runs", "white_noise"]
 
-MAX_LISTED = 5
-"""Places of a log that the evidence of a finding lists."""
 MAD_TO_STD = 1.4826
 """Median absolute deviation to standard deviation, for Gaussian noise."""
 BANDWIDTH_SAMPLES = 16_384
 """Samples of the spectrum that tells the bandwidth; more would only cost time."""
+UNIT_OF = {"q": "rad or m", "dq": "rad/s or m/s", "tau": "N·m or N", "current": "A"}
+"""What the signals of a log are in."""
+FEWEST_VALUES = 50
+"""Samples below which repeated values say nothing."""
+MIN_WINDOWS = 12
+"""Windows over which velocities are compared with positions, at least."""
 STILL = 0.02
 """Speed of a joint at rest, relative to its own fast speed (the 95th percentile)."""
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Slopes:
+    """Velocities against positions: what the integral of dq over short windows is to the change of q."""
+
+    correlation: Float[Array, "n_dof n_dof"]
+    """Of dq of the joint of the row with the slopes of q of the joint of the column."""
+    ratio: Float[Array, "n_dof n_dof"]
+    """dq of the row in units of the slope of q of the column."""
+    sure: Bool[Array, " n_dof"]
+    """Joints whose positions and velocities both stand out of their noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class SignalView:
     """A log without the rows that no recording could hold."""
 
     robot: Robot
@@ -38,6 +53,11 @@ class View:
     seconds: float = 1.0
     """Seconds in one unit of the raw log's stamps."""
     _noise: dict[str, Float[Array, " n_dof"]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there are samples enough to look for plateaus and repetitions."""
+        return self.log.n_samples >= FEWEST_VALUES
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -119,6 +139,15 @@ class View:
                 same &= (values[1:] == values[:-1]).all(axis=1)
         return same
 
+    @cached_property
+    def slopes(self) -> Slopes | None:
+        """Velocities against positions (ratios, dimensionless); None without velocities, or with too few samples."""
+        return _slopes_of(self)
+
+    def without_velocities(self) -> SignalView:
+        """The same log as if it had no velocities."""
+        return replace(self, log=replace(self.log, dq=None))
+
     @property
     def q_noise(self) -> Float[Array, " n_dof"]:
         """Standard deviation of the noise of the positions, rad or m."""
@@ -127,7 +156,7 @@ class View:
     def noise_of(self, signal: str) -> Float[Array, " n_dof"]:
         """Standard deviation of the noise of a signal of the log, in its own unit."""
         if signal not in self._noise:
-            self._noise[signal] = noise(getattr(self.log, signal))
+            self._noise[signal] = white_noise(getattr(self.log, signal))
         return self._noise[signal]
 
     def numbers(self, places: Sequence[int]) -> list[int]:
@@ -136,7 +165,7 @@ class View:
         return [int(kept[k]) if len(kept) == self.log.n_samples else int(k) for k in places]
 
 
-def noise(values: Float[Array, "n_samples n_columns"]) -> Float[Array, " n_columns"]:
+def white_noise(values: Float[Array, "n_samples n_columns"]) -> Float[Array, " n_columns"]:
     """Standard deviation of white noise on smooth signals, from their third differences."""
     if len(values) < 8:
         return np.zeros(values.shape[1])
@@ -145,25 +174,46 @@ def noise(values: Float[Array, "n_samples n_columns"]) -> Float[Array, " n_colum
 
 
 def runs(mask: Bool[Array, " n_samples"], shortest: int = 1) -> list[tuple[int, int]]:
-    """Start and end (exclusive) of every stretch of at least so many samples in which a mask holds."""
+    """Start and end (exclusive) of every segment of at least so many samples in which a mask holds."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     starts, stops = edges[::2], edges[1::2]
     long = stops - starts >= shortest
     return list(zip(starts[long].tolist(), stops[long].tolist(), strict=True))
 
 
-def listed(items: Iterable[object], what: str = "") -> str:
-    """The first few of many places, and how many more there are."""
-    found = [str(item) for item in items]
-    more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
-    return f"{what}{', '.join(found[:MAX_LISTED])}{more}"
+def _slopes_of(view: SignalView) -> Slopes | None:
+    dq, q, t = view.log.dq, view.log.q, view.log.t
+    window = max(4 * view.half_window, 4)
+    if dq is None or len(t) < MIN_WINDOWS * window:
+        return None
+    slices = 0.5 * (dq[1:] + dq[:-1]) * np.diff(t)[:, None]
+    area = np.concatenate([np.zeros((1, q.shape[1])), np.cumsum(slices, axis=0)])
+    ends = np.arange(0, len(t), window)
+    moved, told = np.diff(q[ends], axis=0), np.diff(area[ends], axis=0)
+    spans = np.diff(t[ends])
+    # Windows across a gap say nothing about the velocities inside it.
+    kept = spans < 1.5 * np.median(spans)
+    moved, told = moved[kept], told[kept]
+    # A window with a spike or a leap must not decide.
+    moved, told = _without_spikes(moved), _without_spikes(told)
+    power_q, power_dq = np.sqrt(np.mean(moved**2, axis=0)), np.sqrt(np.mean(told**2, axis=0))
+    blur = view.noise_of("dq") * np.sqrt(window) * view.period
+    sure = (power_q > 10.0 * view.q_noise) & (power_dq > 10.0 * blur) & view.moves
+    cross = told.T @ moved / len(moved)
+    floor_q, floor_dq = np.maximum(power_q, 1e-300), np.maximum(power_dq, 1e-300)
+    correlation = cross / floor_dq[:, None] / floor_q
+    ratio = np.sign(cross) * np.outer(floor_dq, 1.0 / floor_q)
+    for k in range(q.shape[1]):
+        # The median over windows of middling speed does not mind peaks of one of the two that were cut off.
+        size = np.abs(moved[:, k])
+        busy = size > 0.2 * np.percentile(size, 90.0)
+        for i in np.flatnonzero(sure) if sure[k] else ():
+            middling = busy & (np.abs(told[:, i]) < 0.7 * np.percentile(np.abs(told[:, i]), 99.0))
+            if np.sum(middling) >= MIN_WINDOWS // 2:
+                ratio[i, k] = np.sign(cross[i, k]) * np.median(np.abs(told[middling, i]) / size[middling])
+    return Slopes(correlation, ratio, sure)
 
 
-def key(*parts: str) -> str:
-    """A dotted key of TOML; parts that are no bare words are quoted."""
-    return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else _quoted(part) for part in parts)
-
-
-def _quoted(text: str) -> str:
-    escaped = "".join(c if c >= " " and c not in '"\\\x7f' else f"\\u{ord(c):04x}" for c in text)
-    return f'"{escaped}"'
+def _without_spikes(values: Float[Array, "n_windows n_dof"]) -> Float[Array, "n_windows n_dof"]:
+    most = 2.0 * np.percentile(np.abs(values), 90.0, axis=0)
+    return np.clip(values, -most, most)

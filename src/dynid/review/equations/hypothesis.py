@@ -1,8 +1,9 @@
-"""Explanations of a log: what its columns would have to be for the arm's equations to hold, and how well they do."""
+"""Hypotheses about a log: how its columns have to be read for the arm's equations to hold, and how well they do."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -11,23 +12,24 @@ from scipy.optimize import linear_sum_assignment
 from dynid.arrays import Array, Float, Int
 from dynid.chain.robot import Robot
 from dynid.dynamics.motion import Motion
-from dynid.review.fit import FLOOR, Fit, Own, columns_of, fit, joint_ratio, own_fits, relative_scales
-from dynid.review.rows import Arm, Rows
+from dynid.review.equations.joint_fits import FLOOR, ArmFit, OwnFit, columns_of, fit_arm, own_fits, own_noise
+from dynid.review.equations.rows import Arm, ThinRows
+from dynid.review.equations.torque_scales import Agreement
 
-__all__ = ["Explanation", "Judged", "expected_torque", "judge"]
+__all__ = ["Hypothesis", "HypothesisFit", "expected_torque", "fit_hypothesis", "with_best_scales"]
 
 SURE = 5.0
 """Standard deviations at which the sign of friction or inertia counts."""
 N_POSES = 6
-"""Poses over which the inertia that a joint feels is averaged."""
+"""Poses over which the inertia that a joint feels is averaged; it changes by less than its sign."""
 SMALL = 0.01
 """Share of a joint's torque below which its friction or inertia says nothing about the sign."""
 WRONG_SIGN = 1.4
-"""What each joint that brakes backwards adds to the cost, as if its residual were twice as large."""
+"""What each joint whose friction drives it adds to the cost: 2 ln 2, as if its residual were twice as large."""
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Hypothesis:
     """How to read the columns of a log: order and sign of positions, order, sign and scale of torques, gravity."""
 
     q_order: Int[Array, " n_dof"]
@@ -41,17 +43,13 @@ class Explanation:
     """m/s² in base axes where it is not the robot's."""
 
     @classmethod
-    def as_logged(cls, n_dof: int) -> Explanation:
+    def as_logged(cls, n_dof: int) -> Hypothesis:
         """Everything is what it says."""
         return cls(np.arange(n_dof), np.ones(n_dof), np.arange(n_dof), np.ones(n_dof))
 
-    def applied(self, rows: Rows) -> Rows:
-        """The rows read this way."""
-        return rows.turned(self.q_sign, self.q_order).loaded(self.tau_scale, self.tau_order)
-
     @property
     def n_changes(self) -> float:
-        """How much is assumed to be wrong: the simplest explanation is preferred."""
+        """How much is assumed to be wrong: the simplest hypothesis is preferred."""
         moved = np.count_nonzero(self.q_order != np.arange(len(self.q_order)))
         loads = np.count_nonzero(self.tau_order != np.arange(len(self.tau_order)))
         same = moved and np.array_equal(self.q_order, self.tau_order)
@@ -62,20 +60,34 @@ class Explanation:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """An explanation, and how well the arm's equations hold with it."""
+class HypothesisFit:
+    """A hypothesis, and how well the arm's equations hold with it."""
 
-    explanation: Explanation
-    rows: Rows
+    hypothesis: Hypothesis
+    logged: ThinRows
+    """Positions as the hypothesis reads them, torques as logged."""
     rigid: list[Float[Array, "n_rows _"]]
+    """Rigid columns that each joint sees (SI)."""
     own: list[Float[Array, "n_rows _"]]
-    fits: list[Own]
+    """Columns of each joint's own friction, offset and rotor (SI)."""
+    logged_fits: list[OwnFit]
+    """Each joint's own fit of the torques as logged."""
     noise: Float[Array, " n_dof"]
     """What each joint's own fit leaves of its torque, relative to the swing of the torque."""
     ratio: float
     """RMS residual of all joints together over what they have on their own."""
     sign: Float[Array, " n_dof"]
     """1 where friction brakes and inertia is positive, −1 where it is the other way round, 0 where neither shows."""
+
+    @cached_property
+    def rows(self) -> ThinRows:
+        """The rows as the hypothesis reads them."""
+        return self.logged.loaded(self.hypothesis.tau_scale, self.hypothesis.tau_order)
+
+    @cached_property
+    def fits(self) -> list[OwnFit]:
+        """Each joint's own fit of the torques as the hypothesis reads them."""
+        return [f.reordered(self.hypothesis.tau_order, self.hypothesis.tau_scale) for f in self.logged_fits]
 
     @property
     def cost(self) -> float:
@@ -86,55 +98,53 @@ class Judged:
             + WRONG_SIGN * np.count_nonzero(self.sign < 0.0)
         )
 
-    def joint_fit(self, arm: Arm) -> Fit:
+    def arm_fit(self, arm: Arm) -> ArmFit:
         """The fit of all joints."""
-        visible = [arm.visible(j) for j in range(arm.n_dof)]
-        return fit(self.rigid, self.own, self.rows.tau, visible, arm.base.n_base, self.fits)
+        return fit_arm(self.rigid, self.own, self.rows.tau, arm, self.fits)
+
+    def beside(self, further: list[list[Array]]) -> HypothesisFit:
+        """The same with further columns of each joint's own (SI), after those it has."""
+        own = [np.column_stack([columns, *more]) for columns, more in zip(self.own, further, strict=True)]
+        fits = own_fits(self.rigid, own, self.logged.tau)
+        wider = replace(self, own=own, logged_fits=fits)
+        return replace(wider, noise=own_noise(wider.fits, wider.rows.tau))
 
 
-def judge(arm: Arm, rows: Rows, explanation: Explanation, *, scales: bool = False, orders: bool = False) -> Judged:
-    """How well an explanation does; where asked, with the best order and scale of the torques (dimensionless)."""
-    turned = rows.turned(explanation.q_sign, explanation.q_order)
-    rigid, own = columns_of(arm, turned, explanation.gravity)
-    found = explanation
-    if orders:
-        fits = own_fits(rigid, own, rows.tau)
-        found = replace(found, tau_order=_best_order(fits, rows.tau))
-    read = turned.loaded(found.tau_scale, found.tau_order)
-    fits = own_fits(rigid, own, read.tau)
-    noise = own_noise(fits, read.tau)
-    sign = own_signs(arm, turned, own, fits, read.tau, noise)
-    visible = [arm.visible(j) for j in range(arm.n_dof)]
-    ratio = joint_ratio(fits, read.tau, visible, arm.base.n_base, np.ones(arm.n_dof))
-    if scales:
-        expected = np.sqrt(np.mean(expected_torque(arm, turned.motion) ** 2, axis=0))
-        scale, ratio = relative_scales(fits, read.tau, visible, arm.base.n_base, expected, sign)
-        found = replace(found, tau_scale=found.tau_scale * scale)
-        read = turned.loaded(found.tau_scale, found.tau_order)
-        fits = own_fits(rigid, own, read.tau)
-        sign = sign * np.sign(scale)
-    return Judged(found, read, rigid, own, fits, noise, ratio, sign)
+def fit_hypothesis(arm: Arm, rows: ThinRows, hypothesis: Hypothesis, *, best_order: bool = False) -> HypothesisFit:
+    """How well a hypothesis does; where asked, with the best order of the torques."""
+    logged = rows.turned(hypothesis.q_sign, hypothesis.q_order)
+    rigid, own = columns_of(arm, logged, hypothesis.gravity)
+    fits = own_fits(rigid, own, rows.tau)
+    if best_order:
+        hypothesis = replace(hypothesis, tau_order=_best_order(fits, rows.tau))
+    n_dof = arm.n_dof
+    found = HypothesisFit(hypothesis, logged, rigid, own, fits, np.ones(n_dof), 1.0, np.zeros(n_dof))
+    tau = found.rows.tau
+    noise = own_noise(found.fits, tau)
+    sign = own_signs(arm, logged, found.fits, tau, noise)
+    return replace(found, noise=noise, ratio=Agreement(arm, found.fits, tau).ratio(), sign=sign)
 
 
-def own_noise(fits: list[Own], tau: Float[Array, "n_rows n_dof"]) -> Float[Array, " n_dof"]:
-    """What each joint's own fit leaves of its torque, relative to the swing of that torque."""
-    left = np.array([np.sqrt(max(f.left[j, j], 0.0) / f.degrees()) for j, f in enumerate(fits)])
-    return left / np.maximum(np.std(tau, axis=0), 1e-300)
+def with_best_scales(arm: Arm, fitted: HypothesisFit) -> HypothesisFit:
+    """The same with the signs and scales of the torques under which the joints agree best."""
+    expected = np.sqrt(np.mean(expected_torque(arm, fitted.logged.motion) ** 2, axis=0))
+    scale, ratio = Agreement(arm, fitted.fits, fitted.rows.tau).best_scales(expected, fitted.sign)
+    hypothesis = replace(fitted.hypothesis, tau_scale=fitted.hypothesis.tau_scale * scale)
+    return replace(fitted, hypothesis=hypothesis, ratio=ratio, sign=fitted.sign * np.sign(scale))
 
 
-def _best_order(fits: list[Own], tau: Float[Array, "n_rows n_dof"]) -> Int[Array, " n_dof"]:
+def _best_order(fits: list[OwnFit], tau: Float[Array, "n_rows n_dof"]) -> Int[Array, " n_dof"]:
     """The order of the torque columns that the joints' own fits explain best."""
     swing = np.maximum(np.var(tau, axis=0), 1e-300)
-    degrees = np.array([f.degrees() for f in fits])
+    degrees = np.array([f.degrees for f in fits])
     share = np.array([np.diag(f.left) for f in fits]) / degrees[:, None] / swing
     return np.asarray(linear_sum_assignment(np.log(np.maximum(share, FLOOR**2)))[1], dtype=np.int64)
 
 
 def own_signs(
     arm: Arm,
-    rows: Rows,
-    own: list[Float[Array, "n_rows _"]],
-    fits: list[Own],
+    rows: ThinRows,
+    fits: list[OwnFit],
     tau: Float[Array, "n_rows n_dof"],
     noise: Float[Array, " n_dof"],
 ) -> Float[Array, " n_dof"]:
@@ -145,10 +155,10 @@ def own_signs(
         n_shapes = rows.friction.shape[2]
         functional = np.zeros((2, len(f.scale)))
         functional[0, f.n_rigid : f.n_rigid + n_shapes] = np.mean(rows.dq[:, j : j + 1] * rows.friction[:, j], axis=0)
-        functional[1, : f.n_rigid] = inertia[j, arm.visible(j)]
+        functional[1, : f.n_rigid] = inertia[j, arm.visible[j]]
         functional[1, -1] = 1.0
         back = solve_triangular(f.R, (functional / f.scale).T, trans="T").T
-        value = back @ (f.basis.T @ tau[:, j])
+        value = back @ f.along[:, j]
         # Neighbouring rows share their noise, and friction is never quite the model's.
         error = 2.0 * np.linalg.norm(back, axis=1) * noise[j] * np.std(tau[:, j])
         size = np.array([np.sqrt(np.mean(rows.dq[:, j] ** 2)), 1.0 / max(np.sqrt(np.mean(rows.ddq[:, j] ** 2)), 1e-12)])
