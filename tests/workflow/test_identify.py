@@ -158,9 +158,7 @@ def test_run_json_has_the_hash_of_every_input(logs, tmp_path):
     columns.write_text('units.q = "rad"\n')
     bounds = tmp_path / "bounds.csv"
     bounds.write_text("parameter,lower,upper\nm2,0,100\n")
-    result = dynid.identify(
-        "planar2r", logs / "run1.csv", validate=logs / "run2.csv", columns=columns, bounds=bounds
-    )
+    result = dynid.identify("planar2r", logs / "run1.csv", validate=logs / "run2.csv", columns=columns, bounds=bounds)
     recorded = result.model.provenance["inputs"]
     for path in (logs / "run1.csv", logs / "run2.csv", columns, bounds):
         assert recorded[str(path)] == hashlib.sha256(path.read_bytes()).hexdigest()
