@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -171,7 +172,7 @@ def walk() -> list[tuple[str, str]]:
 
 
 def code_of(module: str, function: str) -> CodeType:
-    found: object = importlib.import_module(module)
+    found: Any = importlib.import_module(module)
     for name in function.split("."):
         found = getattr(found, name)
     found = getattr(found, "__func__", found)
@@ -196,7 +197,7 @@ def test_a_sample_takes_the_walk_of_a_newcomer(workbench, tmp_path):
         dynid.save(dynid.identify(workbench / "arm.urdf", **logs), tmp_path / "out")
     finally:
         sys.setprofile(before)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     rest = iter(ended)
     missed = [step for step in codes.values() if step not in rest]  # each is looked for behind the one before
     assert not missed, f"not in this order: {missed}"
