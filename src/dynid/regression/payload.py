@@ -351,7 +351,7 @@ def _error(regression: Regression, loaded: Sequence[Samples], beta: Float[Array,
     """On the blocks of the runs with load, which are the last."""
     n_dof = regression.model.n_dof
     residual, power, rows = np.zeros(n_dof), np.zeros(n_dof), np.zeros(n_dof)
-    count = sum(1 for log in loaded for _ in _chunks(TorqueModel(regression.model.robot), log))
+    count = sum(1 for log in loaded for _ in chunks_of(TorqueModel(regression.model.robot), log))
     for block in regression.blocks[-count:]:
         for j, (factor, columns) in enumerate(zip(block, regression.visible, strict=True)):
             residual[j] += factor.residual_power(beta[columns])
