@@ -347,7 +347,7 @@ def test_what_is_not_convex_is_refused_with_what_to_do(rng):
     for constraints, message in (
         (
             Constraints(com_regions={"link1": RegionUnion((ball, ball))}),
-            "union of link1 is not convex; give one convex",
+            "union of link1 is not convex or has",
         ),
         (Constraints(functions=(UserFunction("light", lambda links: -1.0),)), "the function light has no convex form"),
         (Constraints(ties=(Tie("c1x", "c2x"),)), "c1x = c2x relates centres of mass"),

@@ -172,7 +172,7 @@ class ConstraintCompiler:
                 parameter = NamedParameter("com", 10 * index + 1 + axis, index)
                 self._limit_theta(f"{link}.com.{letter}", parameter, float(box.lower[axis]), float(box.upper[axis]))
             if not isinstance(region, Box):
-                why = f"the {word} of {link} is not convex; give one convex solid, or use Retrieval"
+                why = f"the {word} of {link} is not convex or has too many faces; give a convex solid, or use Retrieval"
                 self.leave_out(f"{word} of {link} (its box counts)", why)
         for part in parts:
             A = np.zeros((len(part.h), self.model.n_params))
