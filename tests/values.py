@@ -10,9 +10,9 @@ ARRAY = re.compile(r"\b(Array|Vector3|Matrix3|Matrix4|Transform)\b")
 
 
 def dataclasses_of(package: str) -> list[type]:
-    """Every dataclass that a module of the package defines."""
+    """Every dataclass that a module of the package or of its rooms defines."""
     path = importlib.import_module(package).__path__
-    modules = [importlib.import_module(f"{package}.{module.name}") for module in pkgutil.iter_modules(path)]
+    modules = [importlib.import_module(module.name) for module in pkgutil.walk_packages(path, f"{package}.")]
     return [
         made
         for module in modules

@@ -12,7 +12,7 @@ from dynid.arrays import Array
 from dynid.chain.consistency import Box, Ellipsoid
 from dynid.dynamics.drives import RotorInertia
 from dynid.errors import ContradictoryBounds, ParameterError
-from dynid.regression.constraints.cones import PSEUDO_INERTIA, SPATIAL_INERTIA, ConeBlock, slack, smat, svec
+from dynid.regression.constraints.cones import PSEUDO_INERTIA, SPATIAL_INERTIA, ConeBlock, ConeKind, slack, smat, svec
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 from dynid.regression.feasible.certificate import _projected, _smallest
 from dynid.regression.feasible.coordinates import _DIAGONAL, _EMBED_X, _EMBED_Z, ScaledProgramme, scaled_programme

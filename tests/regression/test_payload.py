@@ -99,7 +99,7 @@ def test_a_load_without_anything_to_compare_is_refused(rng):
     base = base_parameters(model)
     with pytest.raises(RegressionError, match="give a run without load, or its model"):
         identify_payload(model, base, (conditioned(loaded),))
-    with pytest.raises(ParameterError, match="the model has 3 coefficients"):
+    with pytest.raises(ParameterError, match="the model has 3 base parameters"):
         identify_payload(model, base, (conditioned(loaded),), known=KnownArm(np.zeros(3), np.eye(3)))
 
 

@@ -18,7 +18,9 @@ from dynid import (
 )
 from dynid.errors import ContradictoryBounds, ParameterError
 from dynid.regression.constraints.cones import smat
-from dynid.regression.constraints.constraints import Constraints, ParameterBounds
+from dynid.regression.constraints.constraints import Constraints, ParameterBounds, Symmetry, Tie
+from dynid.regression.constraints.regions import Frustum, RegionUnion, Sphere
+from dynid.regression.constraints.user_functions import UserFunction
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.feasible.programme import EQUAL_FIT, choose_reference, solve
 from dynid.regression.feasible.solver import SolverSettings
@@ -336,3 +338,41 @@ def test_numbers_that_are_not_finite_are_refused():
         solve(np.eye(base.n_base), np.full(base.n_base, np.nan), model, base)
     with pytest.raises(ParameterError, match="weight of a prior"):
         Prior(weight=-1.0)
+
+
+def test_what_is_not_convex_is_refused_with_what_to_do(rng):
+    model = TorqueModel(load_robot("spatial2r"))
+    base, R, rho, *_ = compressed(model, model.nominal(), rng, noise=0.1)
+    ball = Sphere(np.zeros(3), 0.5)
+    for constraints, message in (
+        (
+            Constraints(com_regions={"link1": RegionUnion((ball, ball))}),
+            "union of link1 is not convex or has",
+        ),
+        (Constraints(functions=(UserFunction("light", lambda links: -1.0),)), "the function light has no convex form"),
+        (Constraints(ties=(Tie("c1x", "c2x"),)), "c1x = c2x relates centres of mass"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            solve(R, rho, model, base, constraints)
+        assert solve(R, rho, model, base, constraints, relaxed=True).left_out
+
+
+def test_symmetry_ties_and_convex_solids_hold_exactly_in_the_best_fit(rng):
+    model = TorqueModel(load_robot("spatial2r"))
+    base, R, rho, *_ = compressed(model, model.nominal(), rng, noise=0.1)
+    tube = Frustum.cylinder([-0.5, 0.0, 0.0], [-0.15, 0.0, 0.0], 0.02)
+    asked = Constraints(
+        bounds=ParameterBounds.of({"m1": (1.0, 9.0)}),
+        symmetries=(Symmetry("link2", axis="x"),),
+        ties=(Tie("m1", "m2", 2.0, 0.5),),
+        com_regions={"link2": tube},
+    )
+    found = solve(R, rho, model, base, asked)
+    assert found.left_out == ()
+    first, second = (InertialParameters(pi) for pi in found.theta.reshape(2, 10))
+    assert first.mass == pytest.approx(2.0 * second.mass + 0.5, abs=1e-9)
+    assert tube.outside(second.com)[0] <= 1e-7
+    np.testing.assert_allclose(second.com[1:], 0.0, atol=1e-9)
+    np.testing.assert_allclose(second.inertia_com - np.diag(np.diag(second.inertia_com)), 0.0, atol=1e-9)
+    assert second.inertia_com[1, 1] == pytest.approx(second.inertia_com[2, 2], abs=1e-9)
+    assert found.best_objective >= solve(R, rho, model, base).best_objective

@@ -139,7 +139,7 @@ def test_coefficients_of_another_robot_are_refused(arm):
         RetrievalObjective.coefficients(base, dict.fromkeys(panda.leading, 0.0))
     with pytest.raises(ParameterError, match=r"missing J2yz.* another robot"):
         RetrievalObjective.coefficients(base, dict.fromkeys(base.leading[:4], 0.0))
-    with pytest.raises(ParameterError, match="43×43 for 8 coefficients: it belongs to another robot"):
+    with pytest.raises(ParameterError, match="43×43 for 8 base parameters: it belongs to another robot"):
         RetrievalObjective.one_step(base, np.eye(43), np.zeros(43))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from dynid.regression.estimate import FitError
 from dynid.regression.feasible.programme import solve
 from dynid.regression.least_squares import joint_weights
 from dynid.regression.problem import RANK_TOLERANCE, Factor, Regression
-from dynid.regression.rows import JointRows, block_length, rows_of_segment, visible_columns
+from dynid.regression.rows import JointRows, chunks_of, rows_of_segment, visible_columns
 from dynid.regression.status import Status
 from dynid.regression.triangle import triangular
 from dynid.regression.uncertainty import uncertainty
@@ -169,7 +169,7 @@ def loaded_regression(
     for logs, with_load in ((unloaded, False), (loaded, True)):
         feeling = model if not with_load or carried is None else _feeling(model, carried)
         for log in logs:
-            for segment, extra in _chunks(feeling, log):
+            for segment, extra in chunks_of(feeling, log):
                 rows = rows_of_segment(feeling, base, segment, log.plan, visible, extra)
                 load = _load_rows(feeling, segment, log, to_link) if with_load else None
                 blocks.append(
@@ -203,16 +203,6 @@ def _feeling(model: TorqueModel, carried: Float[Array, " 10"]) -> TorqueModel:
             joint_model = joint_model.referred(loaded)
         models.append(joint_model)
     return replace(model, joint_models=tuple(models))
-
-
-def _chunks(
-    model: TorqueModel, log: Samples
-) -> Iterator[tuple[Segment, Float[Array, "n_samples n_dof n_terms"] | None]]:
-    for whole in log.segments:
-        columns = model.joint_columns(whole.motion) if model.has_memory else None
-        for chunk in replace(log, segments=(whole,)).chunks(block_length(log)):
-            start = int(np.searchsorted(whole.motion.t, chunk.motion.t[0]))
-            yield chunk, None if columns is None else columns[start : start + chunk.motion.n_samples]
 
 
 def _load_rows(
@@ -357,7 +347,7 @@ def _error(regression: Regression, loaded: Sequence[Samples], beta: Float[Array,
     """On the blocks of the runs with load, which are the last."""
     n_dof = regression.model.n_dof
     residual, power, rows = np.zeros(n_dof), np.zeros(n_dof), np.zeros(n_dof)
-    count = sum(1 for log in loaded for _ in _chunks(TorqueModel(regression.model.robot), log))
+    count = sum(1 for log in loaded for _ in chunks_of(TorqueModel(regression.model.robot), log))
     for block in regression.blocks[-count:]:
         for j, (factor, columns) in enumerate(zip(block, regression.visible, strict=True)):
             residual[j] += factor.residual_power(beta[columns])

@@ -17,7 +17,16 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import n_threads
 from dynid.recording.conditioning import Plan, Samples, Segment
 
-__all__ = ["HeldRows", "JointRows", "ParallelRows", "RowSource", "SampleRows", "rows_of_segment", "visible_columns"]
+__all__ = [
+    "HeldRows",
+    "JointRows",
+    "ParallelRows",
+    "RowSource",
+    "SampleRows",
+    "chunks_of",
+    "rows_of_segment",
+    "visible_columns",
+]
 
 BLOCK_CUTOFFS = 10.0
 """Length of a block in periods of the low-pass: long against the memory of the noise."""
@@ -95,19 +104,7 @@ class SampleRows:
             def work(piece: tuple[Segment, _Extra], plan: Plan = plan) -> Result:
                 return use(rows_of_segment(self.model, self.base, piece[0], plan, visible, piece[1]))
 
-            yield from in_order(work, self._pieces(samples))
-
-    def _pieces(self, samples: Samples) -> Iterator[tuple[Segment, _Extra]]:
-        """Chunks, each with its joint columns from the whole segment where they remember what came before."""
-        n_samples = block_length(samples)
-        if not self.model.has_memory:
-            yield from ((chunk, None) for chunk in samples.chunks(n_samples))
-            return
-        for segment in samples.segments:
-            columns = self.model.joint_columns(segment.motion)
-            for chunk in replace(samples, segments=(segment,)).chunks(n_samples):
-                start = int(np.searchsorted(segment.motion.t, chunk.motion.t[0]))
-                yield chunk, columns[start : start + chunk.motion.n_samples]
+            yield from in_order(work, chunks_of(self.model, samples))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +118,19 @@ class HeldRows:
     def blocks(self) -> Iterator[tuple[JointRows, ...]]:
         """The same blocks (N·m or N) again."""
         return iter(self.held)
+
+
+def chunks_of(model: TorqueModel, samples: Samples) -> Iterator[tuple[Segment, _Extra]]:
+    """Chunks, each with its joint columns (SI) from the whole segment where friction remembers what came before."""
+    n_samples = block_length(samples)
+    if not model.has_memory:
+        yield from ((chunk, None) for chunk in samples.chunks(n_samples))
+        return
+    for segment in samples.segments:
+        columns = model.joint_columns(segment.motion)
+        for chunk in replace(samples, segments=(segment,)).chunks(n_samples):
+            start = int(np.searchsorted(segment.motion.t, chunk.motion.t[0]))
+            yield chunk, columns[start : start + chunk.motion.n_samples]
 
 
 def block_length(samples: Samples) -> int:

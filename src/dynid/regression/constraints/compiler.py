@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -33,28 +33,14 @@ _STEP = 1e-6
 """Relative to `SCALES`: step of the finite differences of a user's function."""
 
 
-class _ThetaRows:
-    """Linear rows a·θ + b ≥ 0 (or = 0) as they are collected."""
+class _ThetaRow(NamedTuple):
+    """A row a·θ + b ≥ 0, or = 0."""
 
-    def __init__(self, n_params: int) -> None:
-        self.n_params = n_params
-        self.A: list[Float[Array, " n_params"]] = []
-        self.b: list[float] = []
-        self.names: list[str] = []
-        self.columns: list[int] = []
-
-    def add(self, weights: Mapping[int, float], constant: float, name: str, column: int = -1) -> None:
-        row = np.zeros(self.n_params)
-        for k, weight in weights.items():
-            row[k] = weight
-        self.A.append(row)
-        self.b.append(constant)
-        self.names.append(name)
-        self.columns.append(column)
-
-    def block(self, *, equal: bool = False, strict: bool = False) -> ConeBlock:
-        A = np.array(self.A).reshape(-1, self.n_params)
-        return ConeBlock("zero" if equal else "nonnegative", A, np.array(self.b), tuple(self.names), strict=strict)
+    weights: Mapping[int, float]
+    constant: float
+    name: str
+    column: int = -1
+    """The entry of θ that it bounds; −1 for a sum."""
 
 
 class _PRow(NamedTuple):
@@ -63,9 +49,16 @@ class _PRow(NamedTuple):
     name: str
     scale: float
     equal: bool
-    in_p: dict[int, float]
-    in_theta: dict[int, float]
+    in_p: Mapping[int, float]
+    in_theta: Mapping[int, float]
     b: float
+
+
+def _matrix(rows: Sequence[Mapping[int, float]], n_params: int) -> Float[Array, "n_rows n_params"]:
+    matrix = np.zeros((len(rows), n_params))
+    for row, weights in zip(matrix, rows, strict=True):
+        row[list(weights)] = list(weights.values())
+    return matrix
 
 
 class ConstraintCompiler:
@@ -85,7 +78,9 @@ class ConstraintCompiler:
         self.model, self.triangle, self.margin, self.known = model, triangle, margin, known
         self.names = names_of_p(model)
         self.lower, self.upper = np.full(n, -np.inf), np.full(n, np.inf)
-        self.equalities, self.physics, self.linear_rows = _ThetaRows(n), _ThetaRows(n), _ThetaRows(n)
+        self.equalities: list[_ThetaRow] = []
+        self.physics: list[_ThetaRow] = []
+        self.linear_rows: list[_ThetaRow] = []
         self.cones: list[ConeBlock] = []
         self.inertia_bounds: list[InertiaBound] = []
         self.p_rows: list[_PRow] = []
@@ -117,7 +112,7 @@ class ConstraintCompiler:
                 continue
             symbol, value = self.model.symbols[column], self.known.get(NamedParameter("shared", column))
             if value is None:
-                self.physics.add({column: 1.0}, -self.margin, f"{symbol} ≥ {self.margin:g}", column)
+                self.physics.append(_ThetaRow({column: 1.0}, -self.margin, f"{symbol} ≥ {self.margin:g}", column))
             elif value < 0.0:
                 raise ContradictoryBounds((f"{symbol} = {value:g}", f"{symbol} ≥ 0"))
             self.lower[column] = self.margin if value is None else min(self.margin, value)
@@ -161,7 +156,7 @@ class ConstraintCompiler:
         if about_frame or all(named.linear for named in weights):
             column = next(iter(weights)).index if len(weights) == 1 else -1
             rows = self.equalities if equal else self.linear_rows
-            rows.add({named.index: w for named, w in weights.items()}, constant, text, column)
+            rows.append(_ThetaRow({named.index: w for named, w in weights.items()}, constant, text, column))
         else:
             why = "relates centres of mass or inertias about them, which is not convex; use Retrieval, or leave it out"
             self.leave_out(text, f"{text} {why}")
@@ -177,7 +172,7 @@ class ConstraintCompiler:
                 parameter = NamedParameter("com", 10 * index + 1 + axis, index)
                 self._limit_theta(f"{link}.com.{letter}", parameter, float(box.lower[axis]), float(box.upper[axis]))
             if not isinstance(region, Box):
-                why = f"the {word} of {link} is not convex; give one convex solid, or use Retrieval"
+                why = f"the {word} of {link} is not convex or has too many faces; give a convex solid, or use Retrieval"
                 self.leave_out(f"{word} of {link} (its box counts)", why)
         for part in parts:
             A = np.zeros((len(part.h), self.model.n_params))
@@ -194,15 +189,16 @@ class ConstraintCompiler:
         links = [self._link_block(i, name) for i, name in enumerate(model.robot.link_names)]
         faces = [block for block in self.cones if block.kind == "nonnegative"]
         others = [block for block in self.cones if block.kind != "nonnegative"]
-        parts = (*links, self.physics.block(strict=True), self.linear_rows.block(), *faces, *others)
+        physics, linear = self._block(self.physics, strict=True), self._block(self.linear_rows)
+        parts = (*links, physics, linear, *faces, *others)
         free = [-1] * sum(len(block.b) for block in faces)
         sizes = np.array([scale_in_p(k, k >= model.n_inertial) for k in range(model.n_params)])
         return CompiledConstraints(
             blocks=tuple(block for block in parts if len(block.b)),
-            pins=self.equalities.block(equal=True),
+            pins=self._block(self.equalities, kind="zero"),
             inertia_bounds=tuple(self.inertia_bounds),
-            column_of_row=(*self.physics.columns, *self.linear_rows.columns, *free),
-            pinned=tuple(sorted({column for column in self.equalities.columns if column >= 0})),
+            column_of_row=(*(row.column for row in (*self.physics, *self.linear_rows)), *free),
+            pinned=tuple(sorted({row.column for row in self.equalities if row.column >= 0})),
             not_convex=tuple(self.not_convex),
             names_p=self.names,
             link_names=model.robot.link_names,
@@ -216,10 +212,8 @@ class ConstraintCompiler:
     def _penalty_rows(self, sizes: Float[Array, " n_params"]) -> list[PenaltyRows]:
         rows: list[PenaltyRows] = []
         if self.p_rows:
-            A, B = np.zeros((2, len(self.p_rows), self.model.n_params))
-            for k, row in enumerate(self.p_rows):
-                for matrix, weights in ((A, row.in_p), (B, row.in_theta)):
-                    matrix[k, list(weights)] = list(weights.values())
+            A = _matrix([row.in_p for row in self.p_rows], self.model.n_params)
+            B = _matrix([row.in_theta for row in self.p_rows], self.model.n_params)
             names = tuple(row.name for row in self.p_rows)
             scale, b = np.array([(row.scale, row.b) for row in self.p_rows]).T
             equal = np.array([row.equal for row in self.p_rows])
@@ -233,6 +227,14 @@ class ConstraintCompiler:
             scale, free = np.full(n, SCALES["function"]), np.zeros(n, dtype=bool)
             rows.append(FunctionRows(texts, scale, free, self.functions, self.model.robot.link_names, _STEP * sizes))
         return rows
+
+    def _block(
+        self, rows: Sequence[_ThetaRow], *, kind: Literal["zero", "nonnegative"] = "nonnegative", strict: bool = False
+    ) -> ConeBlock:
+        A = _matrix([row.weights for row in rows], self.model.n_params)
+        return ConeBlock(
+            kind, A, np.array([row.constant for row in rows]), tuple(row.name for row in rows), strict=strict
+        )
 
     def _body(self) -> TriangleRows:
         what = "triangle inequality" if self.triangle else "positive inertia"
@@ -279,9 +281,9 @@ class ConstraintCompiler:
             rows = self.equalities if side.equal else self.linear_rows
             if parameter.kind == "com":
                 weights = {column: side.sign, 10 * parameter.link: -side.sign * side.limit}
-                rows.add(weights, 0.0, side.text, column)
+                rows.append(_ThetaRow(weights, 0.0, side.text, column))
             else:
-                rows.add({column: side.sign}, -side.sign * side.limit, side.text, column)
+                rows.append(_ThetaRow({column: side.sign}, -side.sign * side.limit, side.text, column))
 
     def _limit_inertia(self, name: str, parameter: NamedParameter, lower: float, upper: float) -> None:
         if lower < upper:
@@ -300,4 +302,4 @@ class ConstraintCompiler:
             self.leave_out(text, why)
             return
         about_frame = lower + float(InertialParameters.from_com(mass, com, np.zeros((3, 3))).pi[parameter.index % 10])
-        self.equalities.add({parameter.index: 1.0}, -about_frame, text, parameter.index)
+        self.equalities.append(_ThetaRow({parameter.index: 1.0}, -about_frame, text, parameter.index))

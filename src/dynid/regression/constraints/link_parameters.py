@@ -48,10 +48,6 @@ def theta_from_p(
     link = p[: 10 * n_links].reshape(n_links, 10)
     m, c = link[:, 0], link[:, 1:4]
     square = np.where(_DIAGONAL, np.sum(c**2, axis=1)[:, None], 0.0) - c[:, _ROWS] * c[:, _COLUMNS]
-    theta = p.copy()
-    own = theta[: 10 * n_links].reshape(n_links, 10)
-    own[:, 1:4] = m[:, None] * c
-    own[:, 4:] = link[:, 4:] + m[:, None] * square
     D = np.zeros((n_links, 10, 10))
     D[:, range(10), range(10)] = 1.0
     D[:, 1:4, 0] = c
@@ -62,7 +58,7 @@ def theta_from_p(
         change = np.where(_DIAGONAL, 2.0 * c[:, axis][:, None], 0.0)
         change = change - unit[axis, _ROWS] * c[:, _COLUMNS] - unit[axis, _COLUMNS] * c[:, _ROWS]
         D[:, 4:, 1 + axis] = m[:, None] * change
-    return theta, D
+    return theta_of(p, n_links), D
 
 
 def theta_of(p: Float[Array, " n_params"], n_links: int) -> Float[Array, " n_params"]:
