@@ -8,18 +8,21 @@ import numpy as np
 import pytest
 
 from dynid.chain import load_robot
-from dynid.dynamics import TorqueModel, friction_models
+from dynid.dynamics import TorqueModel, base_parameters, friction_models
 from dynid.recording import Recording, read_column_map, read_recording, write_csv
 from dynid.review import Finding, Severity, review_log
 from dynid.review.checks.changes import Contact
+from dynid.review.checks.columns import MisreadColumns
 from dynid.review.checks.delay import DelayedTorque
 from dynid.review.checks.gravity import TiltedBase
 from dynid.review.checks.table import TORQUE_CHECKS
+from dynid.review.equations import expectation
 from dynid.simulation.motions import smooth_motion
 from dynid.simulation.sensors import Level, SensorModel
 from dynid.simulation.synthetic import Synthetic, synthesise
 from tests.review.doctor_faults import limited_arm
 from tests.review.model_faults import FAULTS, clean_log, varied_log
+from tests.review.test_checks_table import assert_complete
 from tests.robots import random_robot
 
 SENSORS = SensorModel(
@@ -69,8 +72,27 @@ def test_a_fault_is_called_by_its_name(logs, fault, rng):
     assert named, [finding.code for finding in found]
     for finding in named:
         assert re.search(r"\d", finding.evidence)  # the number that shows it
-        assert finding.cause
-        assert finding.fix
+        assert_complete(finding)
+
+
+def test_a_negated_torque_is_told_by_what_negating_it_again_does(logs, rng):
+    log = logs["panda"]
+    (finding,) = model_findings(log.model.robot, FAULTS["torque flipped, one joint"].spoil(log, rng))
+    assert isinstance(finding.measured, MisreadColumns)
+    assert finding.measured.change == "negate"
+    assert finding.measured.joints == (finding.joint,)
+    assert finding.measured.after < 0.1 * finding.measured.before  # noise of 1 % against a torque of the other sign
+    assert finding.evidence.startswith(f"negating tau.{finding.joint} cuts the residual")
+    assert finding.mapping == f"signs.{finding.joint}.tau = -1"
+
+
+def test_base_parameters_that_are_known_are_not_computed_again(logs, monkeypatch):
+    log = logs["panda"]
+    model = TorqueModel(log.model.robot, friction_models("viscous+coulomb+offset"))
+    base, computed = base_parameters(model), []
+    monkeypatch.setattr(expectation, "base_parameters", lambda model: computed.append(model) or base_parameters(model))
+    assert examine(log.model.robot, log.recording, base=base) == examine(log.model.robot, log.recording)
+    assert len(computed) == 1  # by the second of the two
 
 
 def test_a_load_picked_up_on_the_way_is_not_taken_for_a_joint_turned_round():

@@ -124,7 +124,8 @@ def _entry_type(required: bool) -> type[BaseModel]:
     for group in GROUPS.values():
         hints = get_type_hints(group)
         keys |= {field.name: (hints[field.name], None) for field in fields(group)}
-    keys["columns"] = (Path, None)  # a manifest names a file, never the map itself
+    # A manifest names files and estimators, never values.
+    keys |= {"columns": (Path, None), "estimator": (str, None)}
     missing = ... if required else None
     keys |= {"name": (str, missing), "robot": (str, missing), "logs": (list[Path] | Path, missing)}
     keys["validate_"] = (list[Path] | Path, None)
