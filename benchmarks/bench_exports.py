@@ -11,8 +11,8 @@ import numpy as np
 import pinocchio as pin
 
 from benchmarks import Line
-from dynid import TorqueModel, friction_models, load_robot, random_motion
-from dynid.dynamics import RotorInertia
+from dynid import TorqueModel, load_robot
+from dynid.dynamics import RotorInertia, friction_models, random_motion
 from dynid.writers.c.check import COMPILER_OPTIONS, expected, find_compiler, run_header
 from dynid.writers.c.header import HeaderSource
 from dynid.writers.exported import relative_error

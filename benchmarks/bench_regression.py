@@ -15,9 +15,9 @@ import numpy as np
 import pinocchio as pin
 
 from benchmarks import Item, Line, Note
-from dynid import Motion, TorqueModel, base_parameters, friction_models, load_robot, random_motion
+from dynid import Motion, TorqueModel, base_parameters, load_robot
 from dynid.arrays import Array
-from dynid.dynamics import BaseParameters
+from dynid.dynamics import BaseParameters, friction_models, random_motion
 from dynid.recording import Conditioning, Recording, Samples, Segment
 from dynid.regression import OLS, JointRows, Regression, SampleRows, compress
 from dynid.regression.rows import Result

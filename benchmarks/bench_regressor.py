@@ -15,8 +15,9 @@ import pinocchio as pin
 from benchmarks import Item, Line, Note, Table, best_of
 from benchmarks.logs import through_urdf
 from benchmarks.peers import PeerError, ask
-from dynid import Motion, TorqueModel, load_robot, random_motion
+from dynid import Motion, TorqueModel, load_robot
 from dynid.chain.robot import Joint, Link, Robot
+from dynid.dynamics import random_motion
 from tests.robots import random_link, random_placement
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -125,7 +126,8 @@ def run(*, quick: bool = False) -> Iterator[Item]:
 
 CALL = """
 import time, numpy as np
-from dynid import TorqueModel, load_robot, random_motion
+from dynid import TorqueModel, load_robot
+from dynid.dynamics import random_motion
 robot = load_robot("panda")
 model = TorqueModel(robot)
 motion = random_motion(robot, 100, np.random.default_rng(0))

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import Item, Line, Note, Table
-from dynid import TorqueModel, base_parameters, friction_models, load_robot, random_motion
+from dynid import TorqueModel, base_parameters, load_robot
+from dynid.dynamics import friction_models, random_motion
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import (
     Constraints,

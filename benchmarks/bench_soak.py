@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Item, Line
-from dynid import InertialParameters, Motion, TorqueModel, friction_models, load_robot, random_motion
+from dynid import InertialParameters, Motion, TorqueModel, load_robot
 from dynid.arrays import Array
 from dynid.chain import consistency
+from dynid.dynamics import friction_models, random_motion
 from dynid.simulation.synthetic import plausible_parameters
 from dynid.tracking import Consistent, ConstrainedFilter, ProcessNoise, StateMap, Tracker, load_filter
 from tests.regression.logs import exciting_motion

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks import Item, Line, Table
-from dynid import TorqueModel, friction_models, load_robot, random_motion
-from dynid.dynamics import Motion
+from dynid import TorqueModel, load_robot
+from dynid.dynamics import Motion, friction_models, random_motion
 from dynid.tracking import (
     ConstrainedFilter,
     Entry,

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import Note
-from dynid import InertialParameters, Motion, TorqueModel, friction_models, load_robot
+from dynid import InertialParameters, Motion, TorqueModel, load_robot
 from dynid.arrays import Array
 from dynid.chain.robot import Robot
-from dynid.dynamics import Drives
+from dynid.dynamics import Drives, friction_models
 from dynid.recording import Conditioning, Recording, Samples, Segment, read_recording
 from dynid.writers.urdf import urdf_text
 

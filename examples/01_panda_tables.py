@@ -8,20 +8,9 @@ import os
 import sys
 from pathlib import Path
 
-from dynid import (
-    OLS,
-    Conditioning,
-    Constraints,
-    Feasible,
-    SampleRows,
-    TorqueModel,
-    base_parameters,
-    compress,
-    friction_models,
-    load_robot,
-    read_bounds,
-    read_recording,
-)
+from dynid import OLS, Conditioning, Constraints, Feasible, TorqueModel, base_parameters, load_robot, read_recording
+from dynid.dynamics import friction_models
+from dynid.regression import SampleRows, compress, read_bounds
 
 if "DYNID_DATA" not in os.environ:
     sys.exit("set DYNID_DATA to the folder of the measured data sets")

@@ -8,25 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dynid import (
-    OLS,
-    Conditioning,
-    Feasible,
-    Level,
-    SampleRows,
-    SensorModel,
-    TorqueModel,
-    base_parameters,
-    compress,
-    friction_models,
-    load_robot,
-    plausible_parameters,
-    read_recording,
-    smooth_motion,
-    synthesise,
-    validate,
-    write_csv,
-)
+from dynid import OLS, Conditioning, Feasible, TorqueModel, base_parameters, load_robot, read_recording, validate
+from dynid.dynamics import friction_models
+from dynid.recording import write_csv
+from dynid.regression import SampleRows, compress
+from dynid.simulation import Level, SensorModel, plausible_parameters, smooth_motion, synthesise
 
 ARM = """<robot name="arm">
   <link name="base"/>

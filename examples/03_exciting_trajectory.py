@@ -5,18 +5,9 @@ The same on the command line: dynid excite panda --out traj.csv
 
 from pathlib import Path
 
-from dynid import (
-    FourierBasis,
-    MotionLimits,
-    TorqueModel,
-    assess,
-    base_parameters,
-    design_excitation,
-    friction_models,
-    load_robot,
-    random_fourier,
-)
-from dynid.excitation import write_trajectory
+from dynid import TorqueModel, base_parameters, load_robot
+from dynid.dynamics import friction_models
+from dynid.excitation import FourierBasis, MotionLimits, assess, design_excitation, random_fourier, write_trajectory
 
 robot = load_robot("panda")
 model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))

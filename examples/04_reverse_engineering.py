@@ -6,7 +6,9 @@ Panda. The same on the command line: dynid reverse panda controller_model.csv
 
 import numpy as np
 
-from dynid import ControllerSamples, LagrangianModel, Reverse, TorqueModel, base_parameters, load_robot
+from dynid import TorqueModel, base_parameters, load_robot
+from dynid.dynamics import LagrangianModel
+from dynid.regression import ControllerSamples, Reverse
 
 robot = load_robot("panda")
 model = TorqueModel(robot)

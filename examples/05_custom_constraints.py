@@ -6,18 +6,8 @@ The same on the command line: dynid retrieve result/model.json --bounds bounds.c
 
 import numpy as np
 
-from dynid import (
-    Constraints,
-    MultiStart,
-    Retrieval,
-    RetrievalObjective,
-    Symmetry,
-    TorqueModel,
-    UserFunction,
-    base_parameters,
-    load_robot,
-)
-from dynid.regression import Links
+from dynid import Constraints, Retrieval, TorqueModel, base_parameters, load_robot
+from dynid.regression import Links, MultiStart, RetrievalObjective, Symmetry, UserFunction
 
 robot = load_robot("spatial2r")
 model = TorqueModel(robot)

@@ -5,25 +5,10 @@ The same on the command line: dynid payload result/model.json loaded.csv --unloa
 
 import numpy as np
 
-from dynid import (
-    WLS,
-    Conditioning,
-    InertialParameters,
-    KnownArm,
-    Level,
-    Recording,
-    SampleRows,
-    SensorModel,
-    TorqueModel,
-    base_parameters,
-    compress,
-    friction_models,
-    identify_payload,
-    load_robot,
-    plausible_parameters,
-    smooth_motion,
-    synthesise,
-)
+from dynid import WLS, Conditioning, InertialParameters, Recording, TorqueModel, base_parameters, load_robot
+from dynid.dynamics import friction_models
+from dynid.regression import KnownArm, SampleRows, compress, identify_payload
+from dynid.simulation import Level, SensorModel, plausible_parameters, smooth_motion, synthesise
 
 robot = load_robot("panda")
 model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))

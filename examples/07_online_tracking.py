@@ -5,18 +5,9 @@ The same on the command line: dynid track result/model.json log.csv --from-wrong
 
 import numpy as np
 
-from dynid import (
-    Consistent,
-    ConstrainedFilter,
-    Motion,
-    StateMap,
-    TorqueModel,
-    base_parameters,
-    health,
-    load_robot,
-    smooth_motion,
-)
-from dynid.tracking import ProcessNoise, samples_of_motion
+from dynid import Motion, TorqueModel, base_parameters, load_robot
+from dynid.simulation import smooth_motion
+from dynid.tracking import Consistent, ConstrainedFilter, ProcessNoise, StateMap, health, samples_of_motion
 
 robot = load_robot("spatial2r")
 model = TorqueModel(robot)

@@ -7,25 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dynid import (
-    Conditioning,
-    Drives,
-    Feasible,
-    InertialParameters,
-    Recording,
-    SampleRows,
-    SensorModel,
-    TorqueModel,
-    base_parameters,
-    compress,
-    friction_models,
-    identify_gains,
-    load_robot,
-    plausible_parameters,
-    smooth_motion,
-    synthesise,
-)
-from dynid.simulation import Level
+from dynid import Conditioning, Feasible, InertialParameters, Recording, TorqueModel, base_parameters, load_robot
+from dynid.dynamics import Drives, friction_models
+from dynid.regression import SampleRows, compress, identify_gains
+from dynid.simulation import Level, SensorModel, plausible_parameters, smooth_motion, synthesise
 
 robot = load_robot("panda").locked({"joint3": 0.3, "joint5": 0.5, "joint7": 0.0})
 model = TorqueModel(robot, friction_models("viscous+coulomb"))

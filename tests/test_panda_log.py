@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from dynid import TorqueModel, base_parameters, friction_models, load_robot
+from dynid import TorqueModel, base_parameters, load_robot
+from dynid.dynamics import friction_models
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import OLS, Constraints, Feasible, FitError, SampleRows, compress, read_bounds
 from dynid.validation import compare_torque

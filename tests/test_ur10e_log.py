@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dynid import RotorInertia, TorqueModel, base_parameters, friction_models, load_robot
+from dynid import TorqueModel, base_parameters, load_robot
+from dynid.dynamics import RotorInertia, friction_models
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import Feasible, SampleRows, compress
 from dynid.validation import compare_torque

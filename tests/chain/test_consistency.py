@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from dynid import Box, Ellipsoid, InertialParameters, consistency, nearest_consistent
+from dynid import InertialParameters
+from dynid.chain import Box, Ellipsoid, consistency, nearest_consistent
 from dynid.errors import ParameterError
 from tests.robots import BATTERY, random_link
 

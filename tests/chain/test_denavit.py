@@ -3,8 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from dynid import TorqueModel, load_robot, random_motion
+from dynid import TorqueModel, load_robot
 from dynid.chain.denavit import DenavitJoint, DenavitTable
+from dynid.dynamics import random_motion
 from dynid.errors import RobotFileError, UnknownJoint
 
 TABLE = """

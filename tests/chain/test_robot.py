@@ -3,8 +3,10 @@ import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
-from dynid import InertialParameters, Joint, Limits, Link, Motion, Robot, TorqueModel, load_robot, random_motion
+from dynid import InertialParameters, Motion, Robot, TorqueModel, load_robot
+from dynid.chain import Joint, Limits, Link
 from dynid.chain.placement import is_rigid, rotation_about, rotation_rpy, transform, unit
+from dynid.dynamics import random_motion
 from dynid.errors import RobotError, UnknownJoint, UnknownName, UnknownRobot
 from tests.robots import BATTERY, random_robot
 

@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from dynid import load_robot, plausible_parameters, read_recording, smooth_motion, synthesise, write_csv
+from dynid import load_robot, read_recording
 from dynid.cli import main
 from dynid.dynamics import TorqueModel, friction_models
 from dynid.errors import RecordingError
+from dynid.recording import write_csv
+from dynid.simulation import plausible_parameters, smooth_motion, synthesise
 
 JOINTS = ("joint1", "joint2")
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import dynid.cli
-from dynid import LagrangianModel, TorqueModel, base_parameters, load_robot
+from dynid import TorqueModel, base_parameters, load_robot
 from dynid.chain import InertialParameters
 from dynid.cli import COMMANDS, main
-from dynid.dynamics import friction_models
+from dynid.dynamics import LagrangianModel, friction_models
 from dynid.recording import write_csv
 from dynid.simulation.motions import smooth_motion
 from dynid.simulation.synthetic import plausible_parameters, synthesise

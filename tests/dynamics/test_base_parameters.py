@@ -4,7 +4,8 @@ import re
 import numpy as np
 import pytest
 
-from dynid import RotorInertia, TorqueModel, base_parameters, friction_models, load_robot, random_motion
+from dynid import TorqueModel, base_parameters, load_robot
+from dynid.dynamics import RotorInertia, friction_models, random_motion
 from dynid.errors import ParameterError
 from tests.robots import BATTERY
 

@@ -2,7 +2,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from dynid import LagrangianModel, RotorInertia, TorqueModel, base_parameters, friction_models, random_motion
+from dynid import TorqueModel, base_parameters
+from dynid.dynamics import LagrangianModel, RotorInertia, friction_models, random_motion
 from tests.robots import BATTERY
 
 ROBOTS = pytest.mark.parametrize("robot", BATTERY, ids=lambda robot: robot.name)

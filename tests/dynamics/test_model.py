@@ -3,7 +3,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from dynid import Column, Motion, RotorInertia, TorqueModel, friction_models, load_robot, random_motion
+from dynid import Motion, TorqueModel, load_robot
+from dynid.dynamics import Column, RotorInertia, friction_models, random_motion
 from dynid.dynamics.joint_columns import chosen_columns
 from dynid.errors import MotionError, ParameterError, UnknownName
 from tests.robots import BATTERY, as_mujoco

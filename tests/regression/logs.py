@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynid import Motion, Robot, TorqueModel, base_parameters, friction_models
+from dynid import Motion, Robot, TorqueModel, base_parameters
 from dynid.arrays import Array
-from dynid.dynamics import BaseParameters
+from dynid.dynamics import BaseParameters, friction_models
 from dynid.recording import Recording
 
 FRICTION = "viscous+coulomb+offset"

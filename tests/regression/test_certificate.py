@@ -4,15 +4,9 @@ import re
 import numpy as np
 import pytest
 
-from dynid import (
-    InertialParameters,
-    RotorInertia,
-    TorqueModel,
-    base_parameters,
-    consistency,
-    friction_models,
-    load_robot,
-)
+from dynid import InertialParameters, TorqueModel, base_parameters, load_robot
+from dynid.chain import consistency
+from dynid.dynamics import RotorInertia, friction_models
 from dynid.errors import ParameterError
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 from dynid.regression.constraints.files import read_bounds

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dynid import TorqueModel, friction_models, load_robot
+from dynid import TorqueModel, load_robot
 from dynid.arrays import Array
 from dynid.chain.consistency import Box, Ellipsoid
 from dynid.chain.inertia import InertialParameters
+from dynid.dynamics import friction_models
 from dynid.errors import ContradictoryBounds, ParameterError
 from dynid.regression.constraints.cones import ConeBlock, clashing, slack, smat
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds, Symmetry, Tie

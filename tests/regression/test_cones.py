@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dynid import InertialParameters, TorqueModel, base_parameters, friction_models, load_robot
+from dynid import InertialParameters, TorqueModel, base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.chain.consistency import Box, Ellipsoid
+from dynid.dynamics import friction_models
 from dynid.dynamics.drives import RotorInertia
 from dynid.errors import ContradictoryBounds, ParameterError
 from dynid.regression.constraints.cones import PSEUDO_INERTIA, SPATIAL_INERTIA, ConeBlock, ConeKind, slack, smat, svec

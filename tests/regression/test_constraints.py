@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from dynid import Box, Ellipsoid, InertialParameters, TorqueModel, friction_models, load_robot
+from dynid import InertialParameters, TorqueModel, load_robot
+from dynid.chain import Box, Ellipsoid
+from dynid.dynamics import friction_models
 from dynid.errors import ContradictoryBounds, ParameterError, UnknownName
 from dynid.regression.constraints.cones import slack, smat, svec
 from dynid.regression.constraints.constraints import Constraints, ParameterBound, ParameterBounds

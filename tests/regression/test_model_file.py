@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from dynid import TorqueModel, base_parameters, load_robot, random_motion
-from dynid.dynamics import LoadCoulomb, Viscous
+from dynid import TorqueModel, base_parameters, load_robot
+from dynid.dynamics import LoadCoulomb, Viscous, random_motion
 from dynid.errors import ExportError, ModelFileError
 from dynid.recording import Conditioning
 from dynid.regression import OLS, Compressed, Feasible, IdentifiedModel, SampleRows, compress, load_model, save_model

@@ -4,18 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynid import (
-    Box,
-    Ellipsoid,
-    InertialParameters,
-    RotorInertia,
-    TorqueModel,
-    base_parameters,
-    consistency,
-    friction_models,
-    load_robot,
-    random_motion,
-)
+from dynid import InertialParameters, TorqueModel, base_parameters, load_robot
+from dynid.chain import Box, Ellipsoid, consistency
+from dynid.dynamics import RotorInertia, friction_models, random_motion
 from dynid.errors import ContradictoryBounds, ParameterError
 from dynid.regression.constraints.cones import smat
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds, Symmetry, Tie

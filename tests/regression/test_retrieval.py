@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from dynid import TorqueModel, base_parameters, friction_models, load_robot, random_motion
+from dynid import TorqueModel, base_parameters, load_robot
 from dynid.chain.consistency import Box, consistency
 from dynid.chain.inertia import InertialParameters
+from dynid.dynamics import friction_models, random_motion
 from dynid.dynamics.drives import RotorInertia
 from dynid.recording import Conditioning, read_recording
 from dynid.regression import (

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from dynid import TorqueModel, base_parameters, load_robot, random_motion
-from dynid.dynamics import LagrangianModel
+from dynid import TorqueModel, base_parameters, load_robot
+from dynid.dynamics import LagrangianModel, random_motion
 from dynid.errors import RecordingError
 from dynid.regression import ControllerSamples, Reverse, Status, read_controller_samples
 from tests.robots import BATTERY

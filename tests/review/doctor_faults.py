@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dynid import TorqueModel, friction_models, load_robot
+from dynid import TorqueModel, load_robot
 from dynid.arrays import Array
 from dynid.chain import Joint, Limits, Link, Robot
+from dynid.dynamics import friction_models
 from dynid.recording import RawLog, Recording
 from dynid.simulation.motions import MotionKind, smooth_motion
 from dynid.simulation.sensors import Level, SensorModel

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dynid import Robot, TorqueModel, base_parameters, friction_models
+from dynid import Robot, TorqueModel, base_parameters
 from dynid.arrays import Array
 from dynid.chain import Joint, Link
-from dynid.dynamics import LoadCoulomb, RotorInertia
+from dynid.dynamics import LoadCoulomb, RotorInertia, friction_models
 from dynid.regression import IdentifiedModel
 from tests.robots import random_link, random_placement
 

@@ -6,8 +6,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from dynid import Robot, TorqueModel, load_robot, random_motion
-from dynid.dynamics import RotorInertia
+from dynid import Robot, TorqueModel, load_robot
+from dynid.dynamics import RotorInertia, random_motion
 from dynid.dynamics.friction.table import friction_models
 from dynid.errors import ExportError
 from dynid.writers import write_c_header

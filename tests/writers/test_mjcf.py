@@ -7,8 +7,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from dynid import load_robot, random_motion
+from dynid import load_robot
 from dynid.chain import InertialParameters
+from dynid.dynamics import random_motion
 from dynid.errors import ExportError
 from dynid.writers import mjcf, write_mjcf
 from dynid.writers.exported import ExportOptions

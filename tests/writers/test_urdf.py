@@ -6,8 +6,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from dynid import TorqueModel, load_robot, random_motion
+from dynid import TorqueModel, load_robot
 from dynid.chain import InertialParameters, consistency
+from dynid.dynamics import random_motion
 from dynid.errors import ExportError
 from dynid.writers import urdf as urdf_module
 from dynid.writers import write_urdf
