@@ -384,7 +384,8 @@ def _warnings(model: IdentifiedModel, estimate: Estimate, regression: Regression
         n_base = len(estimate.beta)
         told.append(f"{len(weak)} of {n_base} base parameters have σ above 30 % of their value: {', '.join(weak)}")
     still = never_reversing(regression.source.samples) if isinstance(regression.source, SampleRows) else ()
-    if still and {"Fc", "Fo"} <= {term.name for term in regression.model.terms}:
+    kinds = {kind for joint_model in regression.model.joint_models for kind in joint_model.kinds}
+    if still and {"dry", "constant"} <= kinds:
         told.append(f"{', '.join(still)} never reverses: Coulomb friction and offset cannot be told apart there")
     if estimate.status is Status.RANK_DEFICIENT:
         told.append(f"not excited by this motion: {', '.join(unexcited(regression))}")
