@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     from dynid.regression import Retrieval as Retrieval
     from dynid.regression import Robust as Robust
     from dynid.regression import load_model as load_model
-    from dynid.workflow import examine as examine
-    from dynid.workflow import excite as excite
-    from dynid.workflow import friction as friction
-    from dynid.workflow import identify as identify
-    from dynid.workflow import info as info
-    from dynid.workflow import payload as payload
-    from dynid.workflow import predict as predict
-    from dynid.workflow import retrieve as retrieve
-    from dynid.workflow import reverse as reverse
-    from dynid.workflow import simulate as simulate
-    from dynid.workflow import track as track
-    from dynid.workflow import validate as validate
+    from dynid.workflow.examine import examine as examine
+    from dynid.workflow.excite import excite as excite
+    from dynid.workflow.friction import friction as friction
+    from dynid.workflow.identify import identify as identify
+    from dynid.workflow.info import info as info
+    from dynid.workflow.payload import payload as payload
+    from dynid.workflow.prediction import predict as predict
+    from dynid.workflow.retrieve import retrieve as retrieve
+    from dynid.workflow.reverse import reverse as reverse
+    from dynid.workflow.simulate import simulate as simulate
+    from dynid.workflow.track import track as track
+    from dynid.workflow.validate import validate as validate
     from dynid.writers.campaign import campaign as campaign
     from dynid.writers.export import export as export
     from dynid.writers.save import save as save
@@ -74,20 +74,18 @@ _HOMES = {
         "Robust",
         "load_model",
     ),
-    "dynid.workflow": (
-        "examine",
-        "excite",
-        "friction",
-        "identify",
-        "info",
-        "payload",
-        "predict",
-        "retrieve",
-        "reverse",
-        "simulate",
-        "track",
-        "validate",
-    ),
+    "dynid.workflow.examine": ("examine",),
+    "dynid.workflow.excite": ("excite",),
+    "dynid.workflow.friction": ("friction",),
+    "dynid.workflow.identify": ("identify",),
+    "dynid.workflow.info": ("info",),
+    "dynid.workflow.payload": ("payload",),
+    "dynid.workflow.retrieve": ("retrieve",),
+    "dynid.workflow.prediction": ("predict",),
+    "dynid.workflow.reverse": ("reverse",),
+    "dynid.workflow.simulate": ("simulate",),
+    "dynid.workflow.track": ("track",),
+    "dynid.workflow.validate": ("validate",),
     "dynid.writers.campaign": ("campaign",),
     "dynid.writers.export": ("export",),
     "dynid.writers.save": ("save",),

@@ -1,34 +1,42 @@
 """What the robot is: links, joints, limits, and how to read them from a file."""
 
-from dynid.chain.consistency import Box, Condition, Consistency, Ellipsoid, consistency, nearest_consistent
-from dynid.chain.inertia import INERTIAL_NAMES, INERTIAL_UNITS, InertialParameters
-from dynid.chain.library import BUILT_IN, load_robot
-from dynid.chain.lint import LintReport, lint, repair
-from dynid.chain.plausibility import LintFinding
-from dynid.chain.robot import BASE, Joint, Limits, Link, Robot
+from typing import TYPE_CHECKING
+
+from dynid.chain.consistency import consistency as consistency
+from dynid.chain.lint import lint as lint
+from dynid.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dynid.chain.consistency import Box as Box
+    from dynid.chain.consistency import Condition as Condition
+    from dynid.chain.consistency import Consistency as Consistency
+    from dynid.chain.consistency import Ellipsoid as Ellipsoid
+    from dynid.chain.consistency import nearest_consistent as nearest_consistent
+    from dynid.chain.inertia import INERTIAL_NAMES as INERTIAL_NAMES
+    from dynid.chain.inertia import INERTIAL_UNITS as INERTIAL_UNITS
+    from dynid.chain.inertia import InertialParameters as InertialParameters
+    from dynid.chain.library import BUILT_IN as BUILT_IN
+    from dynid.chain.library import load_robot as load_robot
+    from dynid.chain.lint import LintReport as LintReport
+    from dynid.chain.lint import repair as repair
+    from dynid.chain.plausibility import LintFinding as LintFinding
+    from dynid.chain.robot import BASE as BASE
+    from dynid.chain.robot import Joint as Joint
+    from dynid.chain.robot import Limits as Limits
+    from dynid.chain.robot import Link as Link
+    from dynid.chain.robot import Robot as Robot
 
 MODULES = ("inertia", "consistency", "placement", "robot", "denavit", "formats", "plausibility", "library", "lint")
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "BASE",
-    "BUILT_IN",
-    "INERTIAL_NAMES",
-    "INERTIAL_UNITS",
-    "Box",
-    "Condition",
-    "Consistency",
-    "Ellipsoid",
-    "InertialParameters",
-    "Joint",
-    "Limits",
-    "Link",
-    "LintFinding",
-    "LintReport",
-    "Robot",
-    "consistency",
-    "lint",
-    "load_robot",
-    "nearest_consistent",
-    "repair",
-]
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.chain.consistency": ("Box", "Condition", "Consistency", "Ellipsoid", "consistency", "nearest_consistent"),
+    "dynid.chain.inertia": ("INERTIAL_NAMES", "INERTIAL_UNITS", "InertialParameters"),
+    "dynid.chain.library": ("BUILT_IN", "load_robot"),
+    "dynid.chain.lint": ("LintReport", "lint", "repair"),
+    "dynid.chain.plausibility": ("LintFinding",),
+    "dynid.chain.robot": ("BASE", "Joint", "Limits", "Link", "Robot"),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,21 +1,34 @@
 """The torque a robot needs, linear in its parameters, and what that torque can reveal."""
 
-from dynid.dynamics.base_parameters import BaseParameters, base_parameters
-from dynid.dynamics.drives import Drives, RotorInertia, joint_models
-from dynid.dynamics.friction.asymmetric import Asymmetric
-from dynid.dynamics.friction.coulomb import Coulomb
-from dynid.dynamics.friction.load import LoadCoulomb
-from dynid.dynamics.friction.offset import Offset
-from dynid.dynamics.friction.presliding import Presliding
-from dynid.dynamics.friction.sigmoid import Sigmoid
-from dynid.dynamics.friction.stribeck import Stribeck
-from dynid.dynamics.friction.table import FRICTION, friction_models
-from dynid.dynamics.friction.tanh import Tanh
-from dynid.dynamics.friction.viscous import Viscous
-from dynid.dynamics.joint_model import JointModel, ShapeParameter, Term
-from dynid.dynamics.lagrangian import LagrangianModel
-from dynid.dynamics.model import Column, TorqueModel
-from dynid.dynamics.motion import Motion, random_motion
+from typing import TYPE_CHECKING
+
+from dynid.dynamics.base_parameters import base_parameters as base_parameters
+from dynid.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dynid.dynamics.base_parameters import BaseParameters as BaseParameters
+    from dynid.dynamics.drives import Drives as Drives
+    from dynid.dynamics.drives import RotorInertia as RotorInertia
+    from dynid.dynamics.drives import joint_models as joint_models
+    from dynid.dynamics.friction.asymmetric import Asymmetric as Asymmetric
+    from dynid.dynamics.friction.coulomb import Coulomb as Coulomb
+    from dynid.dynamics.friction.load import LoadCoulomb as LoadCoulomb
+    from dynid.dynamics.friction.offset import Offset as Offset
+    from dynid.dynamics.friction.presliding import Presliding as Presliding
+    from dynid.dynamics.friction.sigmoid import Sigmoid as Sigmoid
+    from dynid.dynamics.friction.stribeck import Stribeck as Stribeck
+    from dynid.dynamics.friction.table import FRICTION as FRICTION
+    from dynid.dynamics.friction.table import friction_models as friction_models
+    from dynid.dynamics.friction.tanh import Tanh as Tanh
+    from dynid.dynamics.friction.viscous import Viscous as Viscous
+    from dynid.dynamics.joint_model import JointModel as JointModel
+    from dynid.dynamics.joint_model import ShapeParameter as ShapeParameter
+    from dynid.dynamics.joint_model import Term as Term
+    from dynid.dynamics.lagrangian import LagrangianModel as LagrangianModel
+    from dynid.dynamics.model import Column as Column
+    from dynid.dynamics.model import TorqueModel as TorqueModel
+    from dynid.dynamics.motion import Motion as Motion
+    from dynid.dynamics.motion import random_motion as random_motion
 
 MODULES = (
     "threads",
@@ -33,29 +46,24 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "FRICTION",
-    "Asymmetric",
-    "BaseParameters",
-    "Column",
-    "Coulomb",
-    "Drives",
-    "JointModel",
-    "LagrangianModel",
-    "LoadCoulomb",
-    "Motion",
-    "Offset",
-    "Presliding",
-    "RotorInertia",
-    "ShapeParameter",
-    "Sigmoid",
-    "Stribeck",
-    "Tanh",
-    "Term",
-    "TorqueModel",
-    "Viscous",
-    "base_parameters",
-    "friction_models",
-    "joint_models",
-    "random_motion",
-]
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.dynamics.base_parameters": ("BaseParameters", "base_parameters"),
+    "dynid.dynamics.drives": ("Drives", "RotorInertia", "joint_models"),
+    "dynid.dynamics.friction.asymmetric": ("Asymmetric",),
+    "dynid.dynamics.friction.coulomb": ("Coulomb",),
+    "dynid.dynamics.friction.load": ("LoadCoulomb",),
+    "dynid.dynamics.friction.offset": ("Offset",),
+    "dynid.dynamics.friction.presliding": ("Presliding",),
+    "dynid.dynamics.friction.sigmoid": ("Sigmoid",),
+    "dynid.dynamics.friction.stribeck": ("Stribeck",),
+    "dynid.dynamics.friction.table": ("FRICTION", "friction_models"),
+    "dynid.dynamics.friction.tanh": ("Tanh",),
+    "dynid.dynamics.friction.viscous": ("Viscous",),
+    "dynid.dynamics.joint_model": ("JointModel", "ShapeParameter", "Term"),
+    "dynid.dynamics.lagrangian": ("LagrangianModel",),
+    "dynid.dynamics.model": ("Column", "TorqueModel"),
+    "dynid.dynamics.motion": ("Motion", "random_motion"),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)

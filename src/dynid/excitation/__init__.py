@@ -1,33 +1,60 @@
 """A motion that shows the parameters: exciting trajectories inside every limit, and what they will tell."""
 
-from dynid.excitation.assembly import Assembly
-from dynid.excitation.criteria import (
-    ConditionNumber,
-    DesignCriterion,
-    DOptimality,
-    ExcitationReport,
-    assess,
-    check_noise,
-)
-from dynid.excitation.curves.bspline import SplineBasis, SplineCurve
-from dynid.excitation.curves.curve import Basis, Curve, CurveBounds, States
-from dynid.excitation.curves.fourier import FourierBasis, FourierSeries
-from dynid.excitation.design import DesignProgress, Excitation, ExcitationStatus, design_excitation
-from dynid.excitation.limits.certificate import LimitCertificate, LimitUse, certify
-from dynid.excitation.limits.collision import SelfCollisionLimit, self_collision
-from dynid.excitation.limits.motion_limits import EffortLimit, MotionLimits, PathLimit
-from dynid.excitation.limits.workspace import KeepOut, Workspace, WorkspaceLimit
-from dynid.excitation.poses import PoseDesign, PoseKind, design_poses
-from dynid.excitation.ready_made import Sinusoids, point_to_point, random_fourier, sinusoids
-from dynid.excitation.sequential import Information, Sufficiency, sufficiency
-from dynid.excitation.trajectory import Cruise, Hold, MotionPiece, Move, Trajectory
-from dynid.excitation.trajectory_files import (
-    read_coefficients,
-    write_coefficients,
-    write_poses,
-    write_ros,
-    write_trajectory,
-)
+from typing import TYPE_CHECKING
+
+from dynid.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dynid.excitation.assembly import Assembly as Assembly
+    from dynid.excitation.criteria import ConditionNumber as ConditionNumber
+    from dynid.excitation.criteria import DesignCriterion as DesignCriterion
+    from dynid.excitation.criteria import DOptimality as DOptimality
+    from dynid.excitation.criteria import ExcitationReport as ExcitationReport
+    from dynid.excitation.criteria import assess as assess
+    from dynid.excitation.criteria import check_noise as check_noise
+    from dynid.excitation.curves.bspline import SplineBasis as SplineBasis
+    from dynid.excitation.curves.bspline import SplineCurve as SplineCurve
+    from dynid.excitation.curves.curve import Basis as Basis
+    from dynid.excitation.curves.curve import Curve as Curve
+    from dynid.excitation.curves.curve import CurveBounds as CurveBounds
+    from dynid.excitation.curves.curve import States as States
+    from dynid.excitation.curves.fourier import FourierBasis as FourierBasis
+    from dynid.excitation.curves.fourier import FourierSeries as FourierSeries
+    from dynid.excitation.design import DesignProgress as DesignProgress
+    from dynid.excitation.design import Excitation as Excitation
+    from dynid.excitation.design import ExcitationStatus as ExcitationStatus
+    from dynid.excitation.design import design_excitation as design_excitation
+    from dynid.excitation.limits.certificate import LimitCertificate as LimitCertificate
+    from dynid.excitation.limits.certificate import LimitUse as LimitUse
+    from dynid.excitation.limits.certificate import certify as certify
+    from dynid.excitation.limits.collision import SelfCollisionLimit as SelfCollisionLimit
+    from dynid.excitation.limits.collision import self_collision as self_collision
+    from dynid.excitation.limits.motion_limits import EffortLimit as EffortLimit
+    from dynid.excitation.limits.motion_limits import MotionLimits as MotionLimits
+    from dynid.excitation.limits.motion_limits import PathLimit as PathLimit
+    from dynid.excitation.limits.workspace import KeepOut as KeepOut
+    from dynid.excitation.limits.workspace import Workspace as Workspace
+    from dynid.excitation.limits.workspace import WorkspaceLimit as WorkspaceLimit
+    from dynid.excitation.poses import PoseDesign as PoseDesign
+    from dynid.excitation.poses import PoseKind as PoseKind
+    from dynid.excitation.poses import design_poses as design_poses
+    from dynid.excitation.ready_made import Sinusoids as Sinusoids
+    from dynid.excitation.ready_made import point_to_point as point_to_point
+    from dynid.excitation.ready_made import random_fourier as random_fourier
+    from dynid.excitation.ready_made import sinusoids as sinusoids
+    from dynid.excitation.sequential import Information as Information
+    from dynid.excitation.sequential import Sufficiency as Sufficiency
+    from dynid.excitation.sequential import sufficiency as sufficiency
+    from dynid.excitation.trajectory import Cruise as Cruise
+    from dynid.excitation.trajectory import Hold as Hold
+    from dynid.excitation.trajectory import MotionPiece as MotionPiece
+    from dynid.excitation.trajectory import Move as Move
+    from dynid.excitation.trajectory import Trajectory as Trajectory
+    from dynid.excitation.trajectory_files import read_coefficients as read_coefficients
+    from dynid.excitation.trajectory_files import write_coefficients as write_coefficients
+    from dynid.excitation.trajectory_files import write_poses as write_poses
+    from dynid.excitation.trajectory_files import write_ros as write_ros
+    from dynid.excitation.trajectory_files import write_trajectory as write_trajectory
 
 MODULES = (
     "curves",
@@ -45,55 +72,36 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "Assembly",
-    "Basis",
-    "ConditionNumber",
-    "Cruise",
-    "Curve",
-    "CurveBounds",
-    "DOptimality",
-    "DesignCriterion",
-    "DesignProgress",
-    "EffortLimit",
-    "Excitation",
-    "ExcitationReport",
-    "ExcitationStatus",
-    "FourierBasis",
-    "FourierSeries",
-    "Hold",
-    "Information",
-    "KeepOut",
-    "LimitCertificate",
-    "LimitUse",
-    "MotionLimits",
-    "MotionPiece",
-    "Move",
-    "PathLimit",
-    "PoseDesign",
-    "PoseKind",
-    "SelfCollisionLimit",
-    "Sinusoids",
-    "SplineBasis",
-    "SplineCurve",
-    "States",
-    "Sufficiency",
-    "Trajectory",
-    "Workspace",
-    "WorkspaceLimit",
-    "assess",
-    "certify",
-    "check_noise",
-    "design_excitation",
-    "design_poses",
-    "point_to_point",
-    "random_fourier",
-    "read_coefficients",
-    "self_collision",
-    "sinusoids",
-    "sufficiency",
-    "write_coefficients",
-    "write_poses",
-    "write_ros",
-    "write_trajectory",
-]
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.excitation.assembly": ("Assembly",),
+    "dynid.excitation.criteria": (
+        "ConditionNumber",
+        "DOptimality",
+        "DesignCriterion",
+        "ExcitationReport",
+        "assess",
+        "check_noise",
+    ),
+    "dynid.excitation.curves.bspline": ("SplineBasis", "SplineCurve"),
+    "dynid.excitation.curves.curve": ("Basis", "Curve", "CurveBounds", "States"),
+    "dynid.excitation.curves.fourier": ("FourierBasis", "FourierSeries"),
+    "dynid.excitation.design": ("DesignProgress", "Excitation", "ExcitationStatus", "design_excitation"),
+    "dynid.excitation.limits.certificate": ("LimitCertificate", "LimitUse", "certify"),
+    "dynid.excitation.limits.collision": ("SelfCollisionLimit", "self_collision"),
+    "dynid.excitation.limits.motion_limits": ("EffortLimit", "MotionLimits", "PathLimit"),
+    "dynid.excitation.limits.workspace": ("KeepOut", "Workspace", "WorkspaceLimit"),
+    "dynid.excitation.poses": ("PoseDesign", "PoseKind", "design_poses"),
+    "dynid.excitation.ready_made": ("Sinusoids", "point_to_point", "random_fourier", "sinusoids"),
+    "dynid.excitation.sequential": ("Information", "Sufficiency", "sufficiency"),
+    "dynid.excitation.trajectory": ("Cruise", "Hold", "MotionPiece", "Move", "Trajectory"),
+    "dynid.excitation.trajectory_files": (
+        "read_coefficients",
+        "write_coefficients",
+        "write_poses",
+        "write_ros",
+        "write_trajectory",
+    ),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)

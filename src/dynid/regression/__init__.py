@@ -1,36 +1,90 @@
 """Parameters from measurements: rows, triangular factors, and the estimators that use them."""
 
-from dynid.regression.auto_settings import ThresholdChoice, estimated_delay, velocity_threshold
-from dynid.regression.bootstrap import Bootstrap, bootstrap
-from dynid.regression.constraints.compiled import CompiledConstraints, ConstraintCheck
-from dynid.regression.constraints.constraints import Constraints, ParameterBound, ParameterBounds, Symmetry, Tie
-from dynid.regression.constraints.files import read_bounds, read_constraints
-from dynid.regression.constraints.link_parameters import Links, RetrievedLink
-from dynid.regression.constraints.meshes import link_hull
-from dynid.regression.constraints.regions import Frustum, Hull, RegionUnion, Sphere
-from dynid.regression.constraints.user_functions import CodeNotAllowed, UserFunction, UserFunctionError
-from dynid.regression.drive_gains import DriveGains, identify_gains
-from dynid.regression.estimate import Estimate, Estimator, FitError, estimate_of, full_estimate
-from dynid.regression.estimators import ESTIMATORS, EstimatorOptions, make_estimator
-from dynid.regression.feasible.feasible import Feasible
-from dynid.regression.feasible.prior import Prior
-from dynid.regression.friction.choice import FrictionChoice, choose_friction, needs_search
-from dynid.regression.friction.fit import FrictionFit, JointFriction, fit_friction, friction_curve
-from dynid.regression.friction.rows import FrictionRows, friction_rows, never_reversing
-from dynid.regression.least_squares import OLS, WLS, Robust, unexcited
-from dynid.regression.model import Compressed, IdentifiedModel
-from dynid.regression.model_file import load_model, save_model
-from dynid.regression.payload import KnownArm, Payload, identify_payload
-from dynid.regression.problem import Regression, Stacked, compress
-from dynid.regression.retrieval.lagrangian import RetrievalProblem, RetrievalRun
-from dynid.regression.retrieval.objective import RetrievalObjective
-from dynid.regression.retrieval.retrieval import Retrieval, RetrievalResult, SolutionSpread
-from dynid.regression.retrieval.search import MultiStart, SearchEngine, SimulatedAnnealing
-from dynid.regression.reverse import ControllerSamples, Reverse, ReverseEstimate, read_controller_samples
-from dynid.regression.rows import JointRows, RowSource, SampleRows
-from dynid.regression.status import Status
-from dynid.regression.streamed_rows import StreamedRows
-from dynid.regression.uncertainty import Uncertainty, uncertainty
+from typing import TYPE_CHECKING
+
+from dynid.lazy import lazy_names
+from dynid.regression.bootstrap import bootstrap as bootstrap
+from dynid.regression.uncertainty import uncertainty as uncertainty
+
+if TYPE_CHECKING:
+    from dynid.regression.auto_settings import ThresholdChoice as ThresholdChoice
+    from dynid.regression.auto_settings import estimated_delay as estimated_delay
+    from dynid.regression.auto_settings import velocity_threshold as velocity_threshold
+    from dynid.regression.bootstrap import Bootstrap as Bootstrap
+    from dynid.regression.constraints.compiled import CompiledConstraints as CompiledConstraints
+    from dynid.regression.constraints.compiled import ConstraintCheck as ConstraintCheck
+    from dynid.regression.constraints.constraints import Constraints as Constraints
+    from dynid.regression.constraints.constraints import ParameterBound as ParameterBound
+    from dynid.regression.constraints.constraints import ParameterBounds as ParameterBounds
+    from dynid.regression.constraints.constraints import Symmetry as Symmetry
+    from dynid.regression.constraints.constraints import Tie as Tie
+    from dynid.regression.constraints.files import read_bounds as read_bounds
+    from dynid.regression.constraints.files import read_constraints as read_constraints
+    from dynid.regression.constraints.link_parameters import Links as Links
+    from dynid.regression.constraints.link_parameters import RetrievedLink as RetrievedLink
+    from dynid.regression.constraints.meshes import link_hull as link_hull
+    from dynid.regression.constraints.regions import Frustum as Frustum
+    from dynid.regression.constraints.regions import Hull as Hull
+    from dynid.regression.constraints.regions import RegionUnion as RegionUnion
+    from dynid.regression.constraints.regions import Sphere as Sphere
+    from dynid.regression.constraints.user_functions import CodeNotAllowed as CodeNotAllowed
+    from dynid.regression.constraints.user_functions import UserFunction as UserFunction
+    from dynid.regression.constraints.user_functions import UserFunctionError as UserFunctionError
+    from dynid.regression.drive_gains import DriveGains as DriveGains
+    from dynid.regression.drive_gains import identify_gains as identify_gains
+    from dynid.regression.estimate import Estimate as Estimate
+    from dynid.regression.estimate import Estimator as Estimator
+    from dynid.regression.estimate import FitError as FitError
+    from dynid.regression.estimate import estimate_of as estimate_of
+    from dynid.regression.estimate import full_estimate as full_estimate
+    from dynid.regression.estimators import ESTIMATORS as ESTIMATORS
+    from dynid.regression.estimators import EstimatorOptions as EstimatorOptions
+    from dynid.regression.estimators import make_estimator as make_estimator
+    from dynid.regression.feasible.feasible import Feasible as Feasible
+    from dynid.regression.feasible.prior import Prior as Prior
+    from dynid.regression.friction.choice import FrictionChoice as FrictionChoice
+    from dynid.regression.friction.choice import choose_friction as choose_friction
+    from dynid.regression.friction.choice import needs_search as needs_search
+    from dynid.regression.friction.fit import FrictionFit as FrictionFit
+    from dynid.regression.friction.fit import JointFriction as JointFriction
+    from dynid.regression.friction.fit import fit_friction as fit_friction
+    from dynid.regression.friction.fit import friction_curve as friction_curve
+    from dynid.regression.friction.rows import FrictionRows as FrictionRows
+    from dynid.regression.friction.rows import friction_rows as friction_rows
+    from dynid.regression.friction.rows import never_reversing as never_reversing
+    from dynid.regression.least_squares import OLS as OLS
+    from dynid.regression.least_squares import WLS as WLS
+    from dynid.regression.least_squares import Robust as Robust
+    from dynid.regression.least_squares import unexcited as unexcited
+    from dynid.regression.model import Compressed as Compressed
+    from dynid.regression.model import IdentifiedModel as IdentifiedModel
+    from dynid.regression.model_file import load_model as load_model
+    from dynid.regression.model_file import save_model as save_model
+    from dynid.regression.payload import KnownArm as KnownArm
+    from dynid.regression.payload import Payload as Payload
+    from dynid.regression.payload import identify_payload as identify_payload
+    from dynid.regression.problem import Regression as Regression
+    from dynid.regression.problem import Stacked as Stacked
+    from dynid.regression.problem import compress as compress
+    from dynid.regression.retrieval.lagrangian import RetrievalProblem as RetrievalProblem
+    from dynid.regression.retrieval.lagrangian import RetrievalRun as RetrievalRun
+    from dynid.regression.retrieval.objective import RetrievalObjective as RetrievalObjective
+    from dynid.regression.retrieval.retrieval import Retrieval as Retrieval
+    from dynid.regression.retrieval.retrieval import RetrievalResult as RetrievalResult
+    from dynid.regression.retrieval.retrieval import SolutionSpread as SolutionSpread
+    from dynid.regression.retrieval.search import MultiStart as MultiStart
+    from dynid.regression.retrieval.search import SearchEngine as SearchEngine
+    from dynid.regression.retrieval.search import SimulatedAnnealing as SimulatedAnnealing
+    from dynid.regression.reverse import ControllerSamples as ControllerSamples
+    from dynid.regression.reverse import Reverse as Reverse
+    from dynid.regression.reverse import ReverseEstimate as ReverseEstimate
+    from dynid.regression.reverse import read_controller_samples as read_controller_samples
+    from dynid.regression.rows import JointRows as JointRows
+    from dynid.regression.rows import RowSource as RowSource
+    from dynid.regression.rows import SampleRows as SampleRows
+    from dynid.regression.status import Status as Status
+    from dynid.regression.streamed_rows import StreamedRows as StreamedRows
+    from dynid.regression.uncertainty import Uncertainty as Uncertainty
 
 MODULES = (
     "status",
@@ -56,85 +110,39 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "ESTIMATORS",
-    "OLS",
-    "WLS",
-    "Bootstrap",
-    "CodeNotAllowed",
-    "CompiledConstraints",
-    "Compressed",
-    "ConstraintCheck",
-    "Constraints",
-    "ControllerSamples",
-    "DriveGains",
-    "Estimate",
-    "Estimator",
-    "EstimatorOptions",
-    "Feasible",
-    "FitError",
-    "FrictionChoice",
-    "FrictionFit",
-    "FrictionRows",
-    "Frustum",
-    "Hull",
-    "IdentifiedModel",
-    "JointFriction",
-    "JointRows",
-    "KnownArm",
-    "Links",
-    "MultiStart",
-    "ParameterBound",
-    "ParameterBounds",
-    "Payload",
-    "Prior",
-    "RegionUnion",
-    "Regression",
-    "Retrieval",
-    "RetrievalObjective",
-    "RetrievalProblem",
-    "RetrievalResult",
-    "RetrievalRun",
-    "RetrievedLink",
-    "Reverse",
-    "ReverseEstimate",
-    "Robust",
-    "RowSource",
-    "SampleRows",
-    "SearchEngine",
-    "SimulatedAnnealing",
-    "SolutionSpread",
-    "Sphere",
-    "Stacked",
-    "Status",
-    "StreamedRows",
-    "Symmetry",
-    "ThresholdChoice",
-    "Tie",
-    "Uncertainty",
-    "UserFunction",
-    "UserFunctionError",
-    "bootstrap",
-    "choose_friction",
-    "compress",
-    "estimate_of",
-    "estimated_delay",
-    "fit_friction",
-    "friction_curve",
-    "friction_rows",
-    "full_estimate",
-    "identify_gains",
-    "identify_payload",
-    "link_hull",
-    "load_model",
-    "make_estimator",
-    "needs_search",
-    "never_reversing",
-    "read_bounds",
-    "read_constraints",
-    "read_controller_samples",
-    "save_model",
-    "uncertainty",
-    "unexcited",
-    "velocity_threshold",
-]
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.regression.auto_settings": ("ThresholdChoice", "estimated_delay", "velocity_threshold"),
+    "dynid.regression.bootstrap": ("Bootstrap", "bootstrap"),
+    "dynid.regression.constraints.compiled": ("CompiledConstraints", "ConstraintCheck"),
+    "dynid.regression.constraints.constraints": ("Constraints", "ParameterBound", "ParameterBounds", "Symmetry", "Tie"),
+    "dynid.regression.constraints.files": ("read_bounds", "read_constraints"),
+    "dynid.regression.constraints.link_parameters": ("Links", "RetrievedLink"),
+    "dynid.regression.constraints.meshes": ("link_hull",),
+    "dynid.regression.constraints.regions": ("Frustum", "Hull", "RegionUnion", "Sphere"),
+    "dynid.regression.constraints.user_functions": ("CodeNotAllowed", "UserFunction", "UserFunctionError"),
+    "dynid.regression.drive_gains": ("DriveGains", "identify_gains"),
+    "dynid.regression.estimate": ("Estimate", "Estimator", "FitError", "estimate_of", "full_estimate"),
+    "dynid.regression.estimators": ("ESTIMATORS", "EstimatorOptions", "make_estimator"),
+    "dynid.regression.feasible.feasible": ("Feasible",),
+    "dynid.regression.feasible.prior": ("Prior",),
+    "dynid.regression.friction.choice": ("FrictionChoice", "choose_friction", "needs_search"),
+    "dynid.regression.friction.fit": ("FrictionFit", "JointFriction", "fit_friction", "friction_curve"),
+    "dynid.regression.friction.rows": ("FrictionRows", "friction_rows", "never_reversing"),
+    "dynid.regression.least_squares": ("OLS", "Robust", "WLS", "unexcited"),
+    "dynid.regression.model": ("Compressed", "IdentifiedModel"),
+    "dynid.regression.model_file": ("load_model", "save_model"),
+    "dynid.regression.payload": ("KnownArm", "Payload", "identify_payload"),
+    "dynid.regression.problem": ("Regression", "Stacked", "compress"),
+    "dynid.regression.retrieval.lagrangian": ("RetrievalProblem", "RetrievalRun"),
+    "dynid.regression.retrieval.objective": ("RetrievalObjective",),
+    "dynid.regression.retrieval.retrieval": ("Retrieval", "RetrievalResult", "SolutionSpread"),
+    "dynid.regression.retrieval.search": ("MultiStart", "SearchEngine", "SimulatedAnnealing"),
+    "dynid.regression.reverse": ("ControllerSamples", "Reverse", "ReverseEstimate", "read_controller_samples"),
+    "dynid.regression.rows": ("JointRows", "RowSource", "SampleRows"),
+    "dynid.regression.status": ("Status",),
+    "dynid.regression.streamed_rows": ("StreamedRows",),
+    "dynid.regression.uncertainty": ("Uncertainty", "uncertainty"),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,19 +1,27 @@
 """What would it do: motions to command, sensors, control loops, and recordings with known truth."""
 
-from dynid.simulation.closed_loop import Controller
-from dynid.simulation.motions import smooth_motion
-from dynid.simulation.sensors import Level, SensorModel
-from dynid.simulation.synthetic import Synthetic, plausible_parameters, synthesise
+from typing import TYPE_CHECKING
+
+from dynid.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dynid.simulation.closed_loop import Controller as Controller
+    from dynid.simulation.motions import smooth_motion as smooth_motion
+    from dynid.simulation.sensors import Level as Level
+    from dynid.simulation.sensors import SensorModel as SensorModel
+    from dynid.simulation.synthetic import Synthetic as Synthetic
+    from dynid.simulation.synthetic import plausible_parameters as plausible_parameters
+    from dynid.simulation.synthetic import synthesise as synthesise
 
 MODULES = ("motions", "sensors", "loop_kernels", "closed_loop", "synthetic")
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "Controller",
-    "Level",
-    "SensorModel",
-    "Synthetic",
-    "plausible_parameters",
-    "smooth_motion",
-    "synthesise",
-]
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.simulation.closed_loop": ("Controller",),
+    "dynid.simulation.motions": ("smooth_motion",),
+    "dynid.simulation.sensors": ("Level", "SensorModel"),
+    "dynid.simulation.synthetic": ("Synthetic", "plausible_parameters", "synthesise"),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)

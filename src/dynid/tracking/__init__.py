@@ -1,17 +1,52 @@
 """Parameters while the robot moves: the constrained filter, loads, contacts, and where samples come from."""
 
-from dynid.tracking.checkpoint import resume, save_checkpoint
-from dynid.tracking.contact import ContactObserver, ContactReading, MomentumObserver
-from dynid.tracking.filter import ConstrainedFilter, Tracker
-from dynid.tracking.health import Health, health
-from dynid.tracking.kinematics import KinematicFilter, KinematicStream
-from dynid.tracking.load import LoadEstimate, LoadEvent, LoadWatch, LoadWatcher, load_filter
-from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement
-from dynid.tracking.samples import History, ProcessNoise, Sample, SampleOutcome, TrackedParameters
-from dynid.tracking.session import TrackedMoment, TrackingResult, TrackingSession
-from dynid.tracking.setup import TrackingOptions, arm_filter, known_noise, load_watch
-from dynid.tracking.state_map import LOAD_LINK, Consistent, Entry, Principal, StateBound, StateMap
-from dynid.tracking.stream import replay, samples_of, samples_of_motion, udp_samples, with_kinematics
+from typing import TYPE_CHECKING
+
+from dynid.lazy import lazy_names
+from dynid.tracking.health import health as health
+
+if TYPE_CHECKING:
+    from dynid.tracking.checkpoint import resume as resume
+    from dynid.tracking.checkpoint import save_checkpoint as save_checkpoint
+    from dynid.tracking.contact import ContactObserver as ContactObserver
+    from dynid.tracking.contact import ContactReading as ContactReading
+    from dynid.tracking.contact import MomentumObserver as MomentumObserver
+    from dynid.tracking.filter import ConstrainedFilter as ConstrainedFilter
+    from dynid.tracking.filter import Tracker as Tracker
+    from dynid.tracking.health import Health as Health
+    from dynid.tracking.kinematics import KinematicFilter as KinematicFilter
+    from dynid.tracking.kinematics import KinematicStream as KinematicStream
+    from dynid.tracking.load import LoadEstimate as LoadEstimate
+    from dynid.tracking.load import LoadEvent as LoadEvent
+    from dynid.tracking.load import LoadWatch as LoadWatch
+    from dynid.tracking.load import LoadWatcher as LoadWatcher
+    from dynid.tracking.load import load_filter as load_filter
+    from dynid.tracking.rows import LOAD_SYMBOLS as LOAD_SYMBOLS
+    from dynid.tracking.rows import MEASUREMENTS as MEASUREMENTS
+    from dynid.tracking.rows import Measurement as Measurement
+    from dynid.tracking.samples import History as History
+    from dynid.tracking.samples import ProcessNoise as ProcessNoise
+    from dynid.tracking.samples import Sample as Sample
+    from dynid.tracking.samples import SampleOutcome as SampleOutcome
+    from dynid.tracking.samples import TrackedParameters as TrackedParameters
+    from dynid.tracking.session import TrackedMoment as TrackedMoment
+    from dynid.tracking.session import TrackingResult as TrackingResult
+    from dynid.tracking.session import TrackingSession as TrackingSession
+    from dynid.tracking.setup import TrackingOptions as TrackingOptions
+    from dynid.tracking.setup import arm_filter as arm_filter
+    from dynid.tracking.setup import known_noise as known_noise
+    from dynid.tracking.setup import load_watch as load_watch
+    from dynid.tracking.state_map import LOAD_LINK as LOAD_LINK
+    from dynid.tracking.state_map import Consistent as Consistent
+    from dynid.tracking.state_map import Entry as Entry
+    from dynid.tracking.state_map import Principal as Principal
+    from dynid.tracking.state_map import StateBound as StateBound
+    from dynid.tracking.state_map import StateMap as StateMap
+    from dynid.tracking.stream import replay as replay
+    from dynid.tracking.stream import samples_of as samples_of
+    from dynid.tracking.stream import samples_of_motion as samples_of_motion
+    from dynid.tracking.stream import udp_samples as udp_samples
+    from dynid.tracking.stream import with_kinematics as with_kinematics
 
 MODULES = (
     "terms",
@@ -32,47 +67,20 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "LOAD_LINK",
-    "LOAD_SYMBOLS",
-    "MEASUREMENTS",
-    "Consistent",
-    "ConstrainedFilter",
-    "ContactObserver",
-    "ContactReading",
-    "Entry",
-    "Health",
-    "History",
-    "KinematicFilter",
-    "KinematicStream",
-    "LoadEstimate",
-    "LoadEvent",
-    "LoadWatch",
-    "LoadWatcher",
-    "Measurement",
-    "MomentumObserver",
-    "Principal",
-    "ProcessNoise",
-    "Sample",
-    "SampleOutcome",
-    "StateBound",
-    "StateMap",
-    "TrackedMoment",
-    "TrackedParameters",
-    "Tracker",
-    "TrackingOptions",
-    "TrackingResult",
-    "TrackingSession",
-    "arm_filter",
-    "health",
-    "known_noise",
-    "load_filter",
-    "load_watch",
-    "replay",
-    "resume",
-    "samples_of",
-    "samples_of_motion",
-    "save_checkpoint",
-    "udp_samples",
-    "with_kinematics",
-]
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.tracking.checkpoint": ("resume", "save_checkpoint"),
+    "dynid.tracking.contact": ("ContactObserver", "ContactReading", "MomentumObserver"),
+    "dynid.tracking.filter": ("ConstrainedFilter", "Tracker"),
+    "dynid.tracking.health": ("Health", "health"),
+    "dynid.tracking.kinematics": ("KinematicFilter", "KinematicStream"),
+    "dynid.tracking.load": ("LoadEstimate", "LoadEvent", "LoadWatch", "LoadWatcher", "load_filter"),
+    "dynid.tracking.rows": ("LOAD_SYMBOLS", "MEASUREMENTS", "Measurement"),
+    "dynid.tracking.samples": ("History", "ProcessNoise", "Sample", "SampleOutcome", "TrackedParameters"),
+    "dynid.tracking.session": ("TrackedMoment", "TrackingResult", "TrackingSession"),
+    "dynid.tracking.setup": ("TrackingOptions", "arm_filter", "known_noise", "load_watch"),
+    "dynid.tracking.state_map": ("Consistent", "Entry", "LOAD_LINK", "Principal", "StateBound", "StateMap"),
+    "dynid.tracking.stream": ("replay", "samples_of", "samples_of_motion", "udp_samples", "with_kinematics"),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)

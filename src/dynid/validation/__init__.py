@@ -1,21 +1,29 @@
 """Whether the model holds on data it was not fitted to."""
 
-from dynid.validation.band import TorqueBand, torque_band
-from dynid.validation.torque import Contributions, Validation, compare_torque, contributions
-from dynid.validation.verdict import Criterion, Mark, Verdict, judge
+from typing import TYPE_CHECKING
+
+from dynid.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dynid.validation.band import TorqueBand as TorqueBand
+    from dynid.validation.band import torque_band as torque_band
+    from dynid.validation.torque import Contributions as Contributions
+    from dynid.validation.torque import Validation as Validation
+    from dynid.validation.torque import compare_torque as compare_torque
+    from dynid.validation.torque import contributions as contributions
+    from dynid.validation.verdict import Criterion as Criterion
+    from dynid.validation.verdict import Mark as Mark
+    from dynid.validation.verdict import Verdict as Verdict
+    from dynid.validation.verdict import judge as judge
 
 MODULES = ("band", "torque", "verdict")
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "Contributions",
-    "Criterion",
-    "Mark",
-    "TorqueBand",
-    "Validation",
-    "Verdict",
-    "compare_torque",
-    "contributions",
-    "judge",
-    "torque_band",
-]
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.validation.band": ("TorqueBand", "torque_band"),
+    "dynid.validation.torque": ("Contributions", "Validation", "compare_torque", "contributions"),
+    "dynid.validation.verdict": ("Criterion", "Mark", "Verdict", "judge"),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)

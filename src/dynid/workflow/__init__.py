@@ -1,20 +1,30 @@
 """The jobs people do: plain functions from robots, logs and models to frozen results that print as a person reads."""
 
-from dynid.workflow.examine import LogReview, examine
-from dynid.workflow.excite import excite
-from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
-from dynid.workflow.friction import FrictionComparison, FrictionRefit, friction
-from dynid.workflow.identification import Comparison, Identification, IdentifiedLink, IdentifiedNumber
-from dynid.workflow.identify import LogsRefused, identify
-from dynid.workflow.info import RobotInfo, info
-from dynid.workflow.payload import GainsIdentification, PayloadIdentification, payload
-from dynid.workflow.prediction import Prediction, predict
-from dynid.workflow.retrieve import ModelRetrieval, retrieve
-from dynid.workflow.reverse import ReverseIdentification, reverse
-from dynid.workflow.simulate import simulate
-from dynid.workflow.simulation import Simulation
-from dynid.workflow.track import ModelTracking, track
-from dynid.workflow.validate import ModelValidation, validate
+from typing import TYPE_CHECKING
+
+from dynid.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dynid.workflow.examine import LogReview as LogReview
+    from dynid.workflow.exciting import ExcitingPoses as ExcitingPoses
+    from dynid.workflow.exciting import ExcitingTrajectory as ExcitingTrajectory
+    from dynid.workflow.friction import FrictionComparison as FrictionComparison
+    from dynid.workflow.friction import FrictionRefit as FrictionRefit
+    from dynid.workflow.identification import Comparison as Comparison
+    from dynid.workflow.identification import Identification as Identification
+    from dynid.workflow.identification import IdentifiedLink as IdentifiedLink
+    from dynid.workflow.identification import IdentifiedNumber as IdentifiedNumber
+    from dynid.workflow.identify import LogsRefused as LogsRefused
+    from dynid.workflow.info import RobotInfo as RobotInfo
+    from dynid.workflow.payload import GainsIdentification as GainsIdentification
+    from dynid.workflow.payload import PayloadIdentification as PayloadIdentification
+    from dynid.workflow.prediction import Prediction as Prediction
+    from dynid.workflow.prediction import predict as predict
+    from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
+    from dynid.workflow.reverse import ReverseIdentification as ReverseIdentification
+    from dynid.workflow.simulation import Simulation as Simulation
+    from dynid.workflow.track import ModelTracking as ModelTracking
+    from dynid.workflow.validate import ModelValidation as ModelValidation
 
 MODULES = (
     "progress",
@@ -46,36 +56,21 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "Comparison",
-    "ExcitingPoses",
-    "ExcitingTrajectory",
-    "FrictionComparison",
-    "FrictionRefit",
-    "GainsIdentification",
-    "Identification",
-    "IdentifiedLink",
-    "IdentifiedNumber",
-    "LogReview",
-    "LogsRefused",
-    "ModelRetrieval",
-    "ModelTracking",
-    "ModelValidation",
-    "PayloadIdentification",
-    "Prediction",
-    "ReverseIdentification",
-    "RobotInfo",
-    "Simulation",
-    "examine",
-    "excite",
-    "friction",
-    "identify",
-    "info",
-    "payload",
-    "predict",
-    "retrieve",
-    "reverse",
-    "simulate",
-    "track",
-    "validate",
-]
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.workflow.examine": ("LogReview",),
+    "dynid.workflow.exciting": ("ExcitingPoses", "ExcitingTrajectory"),
+    "dynid.workflow.friction": ("FrictionComparison", "FrictionRefit"),
+    "dynid.workflow.identification": ("Comparison", "Identification", "IdentifiedLink", "IdentifiedNumber"),
+    "dynid.workflow.identify": ("LogsRefused",),
+    "dynid.workflow.info": ("RobotInfo",),
+    "dynid.workflow.payload": ("GainsIdentification", "PayloadIdentification"),
+    "dynid.workflow.prediction": ("Prediction", "predict"),
+    "dynid.workflow.retrieve": ("ModelRetrieval",),
+    "dynid.workflow.reverse": ("ReverseIdentification",),
+    "dynid.workflow.simulation": ("Simulation",),
+    "dynid.workflow.track": ("ModelTracking",),
+    "dynid.workflow.validate": ("ModelValidation",),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)

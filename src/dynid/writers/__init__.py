@@ -3,18 +3,32 @@
 from typing import TYPE_CHECKING
 
 from dynid.lazy import lazy_names
-from dynid.writers.exported import Exported, ExportOptions
-from dynid.writers.report import Figure, Report, Section, Table, Tile, identification_report
-from dynid.writers.tables import TableRow, parameter_rows, write_csv_table, write_json_table
-from dynid.writers.urdf import write_urdf
 
 if TYPE_CHECKING:
-    from dynid.writers.c import write_c_header
-    from dynid.writers.exporters import EXPORTERS, LoadExporter, ModelExporter
-    from dynid.writers.load_settings import Load, read_load
-    from dynid.writers.mjcf import write_mjcf
-    from dynid.writers.report.campaign import CampaignPage, CampaignRow, campaign_page
-    from dynid.writers.report.trajectory import trajectory_report
+    from dynid.writers.c import write_c_header as write_c_header
+    from dynid.writers.exported import Exported as Exported
+    from dynid.writers.exported import ExportOptions as ExportOptions
+    from dynid.writers.exporters import EXPORTERS as EXPORTERS
+    from dynid.writers.exporters import LoadExporter as LoadExporter
+    from dynid.writers.exporters import ModelExporter as ModelExporter
+    from dynid.writers.load_settings import Load as Load
+    from dynid.writers.load_settings import read_load as read_load
+    from dynid.writers.mjcf import write_mjcf as write_mjcf
+    from dynid.writers.report import Figure as Figure
+    from dynid.writers.report import Report as Report
+    from dynid.writers.report import Section as Section
+    from dynid.writers.report import Table as Table
+    from dynid.writers.report import Tile as Tile
+    from dynid.writers.report import identification_report as identification_report
+    from dynid.writers.report.campaign import CampaignPage as CampaignPage
+    from dynid.writers.report.campaign import CampaignRow as CampaignRow
+    from dynid.writers.report.campaign import campaign_page as campaign_page
+    from dynid.writers.report.trajectory import trajectory_report as trajectory_report
+    from dynid.writers.tables import TableRow as TableRow
+    from dynid.writers.tables import parameter_rows as parameter_rows
+    from dynid.writers.tables import write_csv_table as write_csv_table
+    from dynid.writers.tables import write_json_table as write_json_table
+    from dynid.writers.urdf import write_urdf as write_urdf
 
 MODULES = (
     "exported",
@@ -37,42 +51,18 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "EXPORTERS",
-    "CampaignPage",
-    "CampaignRow",
-    "ExportOptions",
-    "Exported",
-    "Figure",
-    "Load",
-    "LoadExporter",
-    "ModelExporter",
-    "Report",
-    "Section",
-    "Table",
-    "TableRow",
-    "Tile",
-    "campaign_page",
-    "identification_report",
-    "parameter_rows",
-    "read_load",
-    "trajectory_report",
-    "write_c_header",
-    "write_csv_table",
-    "write_json_table",
-    "write_mjcf",
-    "write_urdf",
-]
-
-# What an identification does not write.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "dynid.writers.c": ("write_c_header",),
-        "dynid.writers.exporters": ("EXPORTERS", "LoadExporter", "ModelExporter"),
-        "dynid.writers.load_settings": ("Load", "read_load"),
-        "dynid.writers.mjcf": ("write_mjcf",),
-        "dynid.writers.report.campaign": ("CampaignPage", "CampaignRow", "campaign_page"),
-        "dynid.writers.report.trajectory": ("trajectory_report",),
-    },
-)
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.writers.c": ("write_c_header",),
+    "dynid.writers.exported": ("ExportOptions", "Exported"),
+    "dynid.writers.exporters": ("EXPORTERS", "LoadExporter", "ModelExporter"),
+    "dynid.writers.load_settings": ("Load", "read_load"),
+    "dynid.writers.mjcf": ("write_mjcf",),
+    "dynid.writers.report": ("Figure", "Report", "Section", "Table", "Tile", "identification_report"),
+    "dynid.writers.report.campaign": ("CampaignPage", "CampaignRow", "campaign_page"),
+    "dynid.writers.report.trajectory": ("trajectory_report",),
+    "dynid.writers.tables": ("TableRow", "parameter_rows", "write_csv_table", "write_json_table"),
+    "dynid.writers.urdf": ("write_urdf",),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -3,12 +3,18 @@
 from typing import TYPE_CHECKING
 
 from dynid.lazy import lazy_names
-from dynid.writers.report.identification import identification_report
-from dynid.writers.report.page import Figure, Report, Section, Table, Tile
 
 if TYPE_CHECKING:
-    from dynid.writers.report.campaign import CampaignPage, CampaignRow, campaign_page
-    from dynid.writers.report.trajectory import trajectory_report
+    from dynid.writers.report.campaign import CampaignPage as CampaignPage
+    from dynid.writers.report.campaign import CampaignRow as CampaignRow
+    from dynid.writers.report.campaign import campaign_page as campaign_page
+    from dynid.writers.report.identification import identification_report as identification_report
+    from dynid.writers.report.page import Figure as Figure
+    from dynid.writers.report.page import Report as Report
+    from dynid.writers.report.page import Section as Section
+    from dynid.writers.report.page import Table as Table
+    from dynid.writers.report.page import Tile as Tile
+    from dynid.writers.report.trajectory import trajectory_report as trajectory_report
 
 MODULES = (
     "page",
@@ -28,24 +34,12 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-__all__ = [
-    "CampaignPage",
-    "CampaignRow",
-    "Figure",
-    "Report",
-    "Section",
-    "Table",
-    "Tile",
-    "campaign_page",
-    "identification_report",
-    "trajectory_report",
-]
-
-# The pages of other jobs than an identification.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "dynid.writers.report.campaign": ("CampaignPage", "CampaignRow", "campaign_page"),
-        "dynid.writers.report.trajectory": ("trajectory_report",),
-    },
-)
+# A stage is imported for a few of its modules; the others would only cost time.
+_HOMES = {
+    "dynid.writers.report.campaign": ("CampaignPage", "CampaignRow", "campaign_page"),
+    "dynid.writers.report.identification": ("identification_report",),
+    "dynid.writers.report.page": ("Figure", "Report", "Section", "Table", "Tile"),
+    "dynid.writers.report.trajectory": ("trajectory_report",),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__, _HOMES)
