@@ -154,9 +154,10 @@ def refuse_replacing(
         OutputError: naming the file.
     """
     beside = unasked or {}
-    read = [path for path in inputs if path.is_file()]
+    # Of a name that no file can have, os.path says that it is none; pathlib raises.
+    read = [path for path in inputs if os.path.isfile(path)]
     for path in (*outputs, *beside):
-        if not path.is_file():
+        if not os.path.isfile(path):
             continue
         if any(path.samefile(other) for other in read):
             raise OutputError(f"{path}: is read by this very run and would be replaced; choose another name to write")

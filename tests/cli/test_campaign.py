@@ -15,13 +15,13 @@ import pytest
 
 from dynid import load_robot
 from dynid.cli import main
-from dynid.cli.campaign import Task, _work, key_of
-from dynid.cli.identify_job import IdentifyJob
-from dynid.cli.manifest import is_manifest, read_manifest
-from dynid.cli.workers import Workers
 from dynid.errors import ConfigError, RegressionError
 from dynid.recording import write_csv
+from dynid.workflow.identify_job import IdentifyJob
+from dynid.workflow.manifest import is_manifest, read_manifest
+from dynid.workflow.workers import Workers
 from dynid.writers import CampaignRow, campaign_page
+from dynid.writers.campaign import Task, _work, key_of
 from tests.cluster import cluster
 from tests.processes import PATIENCE, ended, finished, started
 from tests.regression.logs import truth
@@ -171,9 +171,9 @@ class Deadly(IdentifyJob):
 
 @pytest.mark.slow
 def test_a_run_that_kills_every_worker_is_given_up_and_costs_no_other(folder, tmp_path):
-    runs = read_manifest(folder / "arms.toml", IdentifyJob(robot="", logs=()))
+    runs = read_manifest(folder / "arms.toml")
     tasks = [Task(run.name, run.job, tmp_path, key_of(run.job), 1) for run in runs if run.name in GOOD]
-    tasks.insert(1, Task("deadly", Deadly(robot="planar2r", logs=()), tmp_path, "key", 1))
+    tasks.insert(1, Task("deadly", Deadly(robot="planar2r", logs=(folder / "planar.csv",)), tmp_path, "key", 1))
     heard: list[str] = []
     _work(tasks, Workers(2), heard.append)
     assert sorted(heard) == sorted([*GOOD, "deadly"])
@@ -196,11 +196,11 @@ def test_a_killed_campaign_goes_on_where_it_was(plain, folder, tmp_path, capsys)
 
 
 def test_an_interrupted_campaign_leaves_nothing_half_done(folder, tmp_path, monkeypatch, capsys):
-    def interrupted(job, out, step):
+    def interrupted(result, out):
         (out / "model.json").write_text("half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dynid.cli.campaign.identified", interrupted)
+    monkeypatch.setattr("dynid.writers.campaign.save", interrupted)
     assert main(["identify", str(folder / "arms.toml"), "--out", str(tmp_path)]) == 130
     assert [path.name for path in tmp_path.iterdir()] == ["campaign.lock"]
 
@@ -304,7 +304,7 @@ def test_a_wrong_manifest_is_told_by_file_run_and_key(text, message, tmp_path):
     path = tmp_path / "m.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=f"m.toml: .*{message}"):
-        read_manifest(path, IdentifyJob(robot="", logs=()))
+        read_manifest(path)
 
 
 @pytest.mark.parametrize(
@@ -321,10 +321,32 @@ def test_a_wrong_table_is_told_by_line_or_key(text, message, tmp_path):
     path = tmp_path / "m.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
-        read_manifest(path, IdentifyJob(robot="", logs=()))
+        read_manifest(path)
 
 
-def test_typed_options_are_the_least_of_three_and_files_stand_beside_the_manifest(tmp_path):
+def test_what_is_typed_wins_over_an_entry_which_wins_over_the_defaults(tmp_path):
+    path = tmp_path / "m.toml"
+    defaults = "[defaults]\nseed = 7\nlowpass = 5\nestimator = 'ols'\nforce = true\n"
+    path.write_text(f"{defaults}{RUN}seed = 8\nlowpass = 6\n")
+    (plain,) = read_manifest(path)
+    assert (plain.job.seed, plain.job.log.lowpass, plain.job.fit.estimator, plain.job.force) == (8, 6.0, "ols", True)
+    (typed,) = read_manifest(path, {"seed": 1, "estimator": "wls"})
+    assert (typed.job.seed, typed.job.log.lowpass, typed.job.fit.estimator, typed.job.force) == (1, 6.0, "wls", True)
+
+
+def test_what_is_typed_beside_a_manifest_reaches_every_run(folder, tmp_path, capsys):
+    entries = "[[run]]\nname = 'a'\nrobot = 'planar2r'\nlogs = 'planar.csv'\nestimator = 'feasible'\n"
+    for name in ("planar.csv", "planar2.csv"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    (tmp_path / "m.toml").write_text(
+        f"[defaults]\nestimator = 'robust'\n{entries}" + entries.replace("'a'", "'b'").replace("estimator", "#")
+    )
+    command = ["identify", str(tmp_path / "m.toml"), "--estimator", "wls", "--out", str(tmp_path / "out"), "--json"]
+    assert main(command) == 0
+    assert [run["result"]["estimator"] for run in json.loads(capsys.readouterr().out)["runs"]] == ["wls", "wls"]
+
+
+def test_typed_options_and_the_manifest_add_up_and_files_stand_beside_it(tmp_path):
     path = tmp_path / "m.toml"
     (tmp_path / "arm.urdf").write_text("<robot/>")
     path.write_text(
@@ -332,8 +354,7 @@ def test_typed_options_are_the_least_of_three_and_files_stand_beside_the_manifes
         + RUN.replace("planar2r", "arm.urdf")
         + "seed = 8\nfrom = 1.5\n"
     )
-    given = IdentifyJob(robot="m.toml", logs=(), seed=1, raw=True)
-    (run,) = read_manifest(path, given)
+    (run,) = read_manifest(path, {"raw": True})
     assert (run.job.seed, run.job.raw, run.job.log.lowpass, run.job.log.from_) == (8, True, 5.0, 1.5)
     assert run.job.robot == str(tmp_path / "arm.urdf")
     assert run.job.logs == (tmp_path / "x.csv",)
@@ -345,7 +366,7 @@ def test_a_robot_in_toml_is_no_manifest(tmp_path, capsys):
     path.write_text("name = 'arm'\n[[joint]]\nname = 'a'\n")
     assert not is_manifest(str(path))
     assert main(["identify", str(path), "--out", str(tmp_path / "x")]) == 2
-    assert "no log given" in capsys.readouterr().err
+    assert "no training log given" in capsys.readouterr().err
 
 
 def test_the_page_escapes_what_others_wrote():
@@ -374,7 +395,7 @@ def test_workers_are_a_number_or_an_address(text, message):
 def test_work_that_died_with_its_worker_is_told(monkeypatch, capsys):
     with pytest.raises(RegressionError, match="a worker ended before its work did"), Workers(2).active():
         raise BrokenExecutor
-    monkeypatch.setattr("dynid.cli.info.base_parameters", lambda *_: exhausted())
+    monkeypatch.setattr("dynid.workflow.info.base_parameters", lambda *_: exhausted())
     assert main(["info", "planar2r"]) == 2
     assert "not enough memory" in capsys.readouterr().err
 
@@ -384,7 +405,7 @@ def exhausted() -> None:
 
 
 def test_a_missing_dask_or_scheduler_is_told_with_what_to_do(monkeypatch):
-    import dynid.cli.workers as module
+    import dynid.workflow.workers as module
 
     monkeypatch.setattr(module, "CONNECT_SECONDS", 0.2)
     with pytest.raises(ConfigError, match="no dask scheduler answers there"), Workers.of("tcp://127.0.0.1:9").active():

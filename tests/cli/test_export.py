@@ -12,10 +12,9 @@ import pytest
 
 from dynid import Motion, TorqueModel, load_robot
 from dynid.cli import main
-from dynid.cli.identify import _texts
-from dynid.cli.options import RobotOptions
 from dynid.regression import save_model
-from dynid.workflow.provenance import hashed
+from dynid.workflow.doors import RobotOptions
+from dynid.workflow.provenance import hashed, texts_of
 from dynid.writers.origin import robot_origin, write_urdf_like_its_origin
 from tests.processes import PATIENCE
 from tests.writers.exported import inconsistent, model_of
@@ -180,7 +179,7 @@ def test_robot_urdf_keeps_the_layout_of_the_file_the_model_came_from(folder, rng
 
 
 def test_identify_records_where_joints_were_locked():
-    assert _texts(RobotOptions(lock=("finger=0.03",)))["lock"] == ["finger=0.03"]
+    assert texts_of(RobotOptions(lock=("finger=0.03",)))["lock"] == ["finger=0.03"]
 
 
 def test_the_provenance_of_a_refined_model_is_followed_to_its_robot_file(folder, rng):

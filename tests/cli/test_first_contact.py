@@ -77,7 +77,7 @@ def test_semicolons_decimal_commas_a_mark_and_degrees_are_understood(folder):
 def test_the_data_command_speaks_json_and_refuses_kindly(folder, capsys, monkeypatch):
     monkeypatch.delenv("DYNID_DATA", raising=False)
     assert main(["data", "fetch", "wam7", "--json"]) == 2
-    assert "unverified" in capsys.readouterr().err
+    assert "--unverified" in capsys.readouterr().err
     assert main(["data", "fetch", "pandas"]) == 2
     assert "did you mean 'panda'" in capsys.readouterr().err
     np.savetxt("rows.csv", np.column_stack([0.01 * np.arange(50), np.ones((50, 18))]), delimiter=",", fmt="%.4f")

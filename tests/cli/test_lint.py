@@ -78,7 +78,8 @@ def test_info_refuses_an_impossible_mass_and_names_the_remedy(tmp_path, mass, ca
     assert main(["info", str(path)]) == 2
     error = capsys.readouterr().err
     assert "upper" in error
-    assert "repair" in error
+    assert "dynid lint ROBOT --repair OUT" in error
+    assert "--ignore-inertials" in error
     assert main(["info", str(path), "--ignore-inertials"]) == 0
 
 

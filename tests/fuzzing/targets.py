@@ -17,6 +17,7 @@ from dynid.dynamics import Motion, TorqueModel, base_parameters, friction_models
 from dynid.errors import DynidError
 from dynid.recording import Recording, read_column_map, read_recording, stream_recording
 from dynid.recording.formats.text import write_csv
+from dynid.recording.log_settings import LogSettings
 from dynid.regression import Compressed, IdentifiedModel, load_model, save_model
 from tests.fuzzing import mutators as damage
 from tests.fuzzing.mutators import BYTES, TEXT, Mutator
@@ -487,7 +488,7 @@ def _model_seeds(folder: Path) -> list[bytes]:
     labels = ("identified",) * len(theta)
     full = IdentifiedModel(
         FRICTION, base, "feasible", "", beta, 1e-6 * np.eye(n), theta=theta, labels=labels,
-        problem=Compressed(2.0 * np.eye(n), 2.0 * beta, 0.1, 100), cutoff_hz=5.0, results={"rank": n},
+        problem=Compressed(2.0 * np.eye(n), 2.0 * beta, 0.1, 100), settings=LogSettings(cutoff_hz=5.0), results={"rank": n},
     )  # fmt: skip
     odd = TorqueModel(PLANAR, friction_models("tanh+load"))
     other = base_parameters(odd)

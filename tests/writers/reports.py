@@ -8,12 +8,13 @@ from functools import cache
 import numpy as np
 
 from dynid.chain import Robot
-from dynid.cli.identify import identified_model
 from dynid.recording import Conditioning, Samples
+from dynid.recording.log_settings import LogSettings
 from dynid.regression import OLS, Estimate, Feasible, IdentifiedModel, Regression, SampleRows, compress
 from dynid.review.findings import Finding, Severity
-from dynid.validation import Validation, compare_torque
-from dynid.writers import Comparison, Report, identification_report
+from dynid.validation import Validation, compare_torque, judge
+from dynid.workflow.identification import Comparison, Identification
+from dynid.writers import Report, identification_report
 from tests.regression.logs import Truth, exciting_motion, truth
 from tests.robots import random_robot
 
@@ -58,17 +59,19 @@ class Case:
     regression: Regression
 
     def report(self) -> Report:
-        comparisons = [Comparison("nominal", 12.0, 13.0), Comparison(HOSTILE[1], 0.9)]
         return identification_report(
-            self.model,
-            self.estimate,
-            self.samples,
-            self.train,
-            [self.held_out],
-            comparisons,
-            findings=FINDINGS,
-            regression=self.regression,
-            notes=("A note.",),
+            Identification(
+                model=self.model,
+                estimate=self.estimate,
+                regression=self.regression,
+                samples=self.samples,
+                train=self.train,
+                validation=(self.held_out,),
+                findings=FINDINGS,
+                verdict=judge(self.model, self.estimate, self.train, [self.held_out], FINDINGS),
+                comparisons=(Comparison("nominal", 12.0, 13.0), Comparison(HOSTILE[1], 0.9)),
+                notes=("A note.",),
+            )
         )
 
 
@@ -79,6 +82,15 @@ def named(robot: Robot, names: tuple[str, ...]) -> Robot:
         for joint, name in zip(robot.joints, names, strict=True)
     )
     return replace(robot, joints=joints, name=f"arm {names[0]}")
+
+
+def made_model(
+    estimate: Estimate, regression: Regression, samples: Samples, origin: dict[str, object]
+) -> IdentifiedModel:
+    """An estimate as `identify` saves it."""
+    settings = LogSettings(cutoff_hz=samples.plan.low_pass.cutoff_hz)
+    results = {"condition_number": estimate.condition_number, "n_rows": estimate.n_rows}
+    return IdentifiedModel.of(estimate, regression, settings=settings, results=results, provenance=origin)
 
 
 @cache
@@ -97,7 +109,7 @@ def case(*, feasible: bool = True) -> Case:
         "inputs": {"<log>.csv": "ab" * 32},
         "options": {"fit": {"gain": None, "lock": []}},
     }
-    model = identified_model(estimate, regression, samples, origin)
+    model = made_model(estimate, regression, samples, origin)
     train, held_out = (compare_torque(first.model, model.parameters, part) for part in (samples, unseen))
     return Case(model, estimate, samples, train, held_out, regression)
 

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from dynid import load_robot
 from dynid.cli import main
-from dynid.cli.identify import identified_model
 from dynid.recording import Conditioning, write_csv
 from dynid.regression import OLS, SampleRows, Status, compress
 from dynid.review.findings import Finding, Severity
 from dynid.validation import Criterion, Validation, compare_torque, judge
-from dynid.validation.verdict import worst
+from dynid.workflow.identification import Identification
 from dynid.writers import Figure, Report, Section, Table, identification_report
 from dynid.writers.report.charts import torque_figures
 from dynid.writers.report.drawing import MAX_POINTS, curve, kept, packed, shown
@@ -26,7 +25,7 @@ from dynid.writers.report.page import BADGES
 from dynid.writers.report.tables import provenance_tables
 from tests.regression.logs import truth
 from tests.robots import random_robot
-from tests.writers.reports import FINDINGS, HOSTILE, Words, case
+from tests.writers.reports import FINDINGS, HOSTILE, Words, case, made_model
 
 MAX_BYTES = 8_000_000
 
@@ -108,12 +107,12 @@ def test_every_part_of_the_report_is_there():
     titles = [section.title for section in case().report().sections]
     assert titles == [
         "Robot and data",
-        "What the doctor says of the log",
-        "Torque it was fitted to",
-        "Torque it had not seen",
+        "Review of the logs",
+        "Torque of the training log",
+        "Torque of held-out logs",
         "What the torque is made of",
         "Beside other parameter sets",
-        "Coefficients",
+        "Base parameters",
         "Links",
         "Friction",
         "Conditioning of the problem",
@@ -131,7 +130,7 @@ def test_a_slide_is_driven_by_a_force_and_a_turning_joint_by_a_torque():
 
 def test_the_parts_of_the_torque_add_up_to_the_prediction():
     sections = {section.title: section for section in case().report().sections}
-    predicted = [unpacked(f.data[1]["y"]) for f in sections["Torque it was fitted to"].figures]
+    predicted = [unpacked(f.data[1]["y"]) for f in sections["Torque of the training log"].figures]
     parts = [
         np.sum([unpacked(trace["y"]) for trace in figure.data], axis=0)
         for figure in sections["What the torque is made of"].figures[1:]
@@ -144,14 +143,13 @@ def test_an_estimator_without_full_parameters_is_usable_and_has_no_links():
     report = case(feasible=False).report()
     assert report.mark == "usable"
     assert "Links" not in [section.title for section in report.sections]
-    assert "--estimator feasible" in report.verdict
+    assert "the estimator feasible gives them" in report.verdict
 
 
 def marks(findings=None, held_out=True, **changes):
     made = case()
     estimate = replace(made.estimate, **changes)
-    criteria = judge(made.model, estimate, made.train, [made.held_out] if held_out else [], findings)
-    return worst(criteria)
+    return judge(made.model, estimate, made.train, [made.held_out] if held_out else [], findings).mark
 
 
 def test_the_mark_follows_from_the_worst_criterion():
@@ -170,14 +168,14 @@ def test_the_error_on_unseen_motion_decides_at_5_and_15_percent(error, mark):
     made = case()
     tau = np.ones((100, 3))
     log = Validation("x", made.train.joint_names, np.arange(100.0), tau, tau * (1.0 - error), raw=False)
-    assert worst(judge(made.model, made.estimate, made.train, [made.held_out, log])) == mark
+    assert judge(made.model, made.estimate, made.train, [made.held_out, log]).mark == mark
 
 
 def test_a_joint_worse_than_no_prediction_is_not_good_enough():
     made = case()
     tau = np.ones((100, 3)) * [100.0, 100.0, 1.0]
     log = Validation("x", made.train.joint_names, np.arange(100.0), tau, tau - [0.0, 0.0, 1.5], raw=False)
-    criteria = judge(made.model, made.estimate, made.train, [log])
+    criteria = judge(made.model, made.estimate, made.train, [log]).criteria
     assert {criterion.name: criterion.mark for criterion in criteria}["Worst joint"] == "not good enough"
 
 
@@ -210,9 +208,20 @@ def test_a_report_on_ten_joints_and_many_logs_stays_small():
     samples = Conditioning(cutoff_hz=20.0).plan(recording).apply(recording)
     regression = compress(SampleRows(log.model, log.base, (samples,)))
     estimate = OLS().fit(regression)
-    model = identified_model(estimate, regression, samples, {})
+    model = made_model(estimate, regression, samples, {})
     train = compare_torque(log.model, model.parameters, samples, raw=True)
-    report = identification_report(model, estimate, samples, train, [train] * 20, regression=regression)
+    result = Identification(
+        model=model,
+        estimate=estimate,
+        regression=regression,
+        samples=samples,
+        train=train,
+        validation=(train,) * 20,
+        findings=(),
+        verdict=judge(model, estimate, train, [train] * 20),
+        comparisons=(),
+    )
+    report = identification_report(result)
     assert len(report.html().encode()) < MAX_BYTES
 
 

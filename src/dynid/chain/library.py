@@ -255,5 +255,5 @@ def _check_nominal(robot: Robot, path: Path) -> None:
         if smallest <= 0.0:
             raise RobotFileError(
                 f"{path}: joint {joint.name!r}, inertia: a principal moment about the centre of mass is "
-                f"{smallest:.4g} kg·m², which no body has; correct it, or load without inertias (inertials='ignore')"
+                f"{smallest:.4g} kg·m², which no body has; correct it, or load without inertias (`inertials='ignore'`)"
             )

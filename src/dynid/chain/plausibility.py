@@ -258,7 +258,7 @@ def _placeholders(subjects: list[_Subject]) -> Iterator[LintFinding]:
                     "placeholder-inertia",
                     "suspicious",
                     f"the inertia is {value:g} kg·m² about every axis{others}",
-                    "a placeholder: take the tensor from CAD, or load without inertias (inertials='ignore')",
+                    "a placeholder: take the tensor from CAD, or load without inertias (`inertials='ignore'`)",
                 )
             elif differ:
                 yield subject.finding(

@@ -35,14 +35,20 @@ def clean(text: str) -> str:
     return "".join(f"\\x{ord(c):02x}" if unicodedata.category(c) in OBEYED and c not in "\n\t" else c for c in text)
 
 
+CALLS = {"`repair()`": "dynid lint ROBOT --repair OUT", "`inertials='ignore'`": "--ignore-inertials"}
+"""What messages of the library say to do in Python, and what one types instead."""
+
+
 def with_flags(text: str) -> str:
     """A message of the library with the parameters it names in backticks as options: ``--half-window``."""
-    return re.sub(r"`([a-z_]+)`", lambda found: "--" + found.group(1).replace("_", "-"), text)
+    for call, typed in CALLS.items():
+        text = text.replace(call, typed)
+    return re.sub(r"`([a-z_]+)(=True)?`", lambda found: "--" + found.group(1).replace("_", "-"), text)
 
 
 def say(label: str, value: str = "") -> None:
     """One line of the result: a short label and what it is."""
-    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(clean(f"{label:<11}{value}")))
+    Console(highlight=False, soft_wrap=True, file=sys.stdout).print(Text(clean(with_flags(f"{label:<11}{value}"))))
 
 
 def note(text: str) -> None:
@@ -77,7 +83,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Seq
             Text(clean(header)), justify="right" if k in numeric else "left", no_wrap=k in numeric, overflow="fold"
         )
     for row in rows:
-        grid.add_row(*(Text(clean(cell)) for cell in row))
+        grid.add_row(*(Text(clean(with_flags(cell))) for cell in row))
     terminal = sys.stdout.isatty()
     Console(highlight=False, file=sys.stdout, width=None if terminal else WIDE).print(grid)
 
@@ -85,7 +91,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Seq
 def show(document: Document) -> None:
     """A result on stdout: its plain text, or on a terminal tables that fold to its width."""
     if not sys.stdout.isatty():
-        sys.stdout.write(clean(as_text(document)) + "\n")
+        sys.stdout.write(clean(with_flags(as_text(document))) + "\n")
         return
     for part in document:
         if isinstance(part, Line):

@@ -14,7 +14,7 @@ from dynid.cli.console import emit_json, note, say
 from dynid.cli.doctor_options import typed
 from dynid.cli.options import JsonFlag, LogOptions, RobotOptions, keywords
 from dynid.cli.progress import progress
-from dynid.disk import write_whole
+from dynid.disk import refuse_replacing, write_whole
 from dynid.review import Finding, Severity, repaired_map
 
 __all__ = ["doctor", "show_findings"]
@@ -50,8 +50,11 @@ def doctor(
     write_map
         File for a column map with the lines that repair the log, on top of those of --columns.
     """
+    asked = keywords(log, options)
+    if write_map is not None:
+        in_use = () if log is None or log.columns is None else (log.columns,)
+        refuse_replacing([Path(robot), log_file, *against, *in_use], [write_map])
     with progress("looking at the log") as step:
-        asked = keywords(log, options)
         asked.pop("lowpass", None)  # the review has a low-pass of its own
         result = dynid.examine(robot, log_file, against=against, progress=step, **asked)
     files: dict[str, str] = {}

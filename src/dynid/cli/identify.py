@@ -14,6 +14,7 @@ from dynid.cli.doctor import show_findings
 from dynid.cli.options import FrictionName, JsonFlag, LogOptions, RobotName, RobotOptions, WorkersOption, free_place
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
+from dynid.disk import refuse_replacing
 from dynid.errors import RecordingError
 from dynid.regression.estimators import ESTIMATORS
 from dynid.review.findings import Severity
@@ -22,6 +23,7 @@ from dynid.workflow.fit_options import Condition, PriorRule
 from dynid.workflow.identify import LogsRefused
 from dynid.workflow.logs import BadRows
 from dynid.workflow.manifest import is_manifest
+from dynid.writers.save import folder_files
 
 __all__ = ["identify"]
 
@@ -125,6 +127,8 @@ def identify(
         raise RecordingError(
             "no training log given; dynid identify ROBOT LOG… --validate LOG… --out DIR, or dynid identify MANIFEST"
         )
+    typed_files = [path for path in (asked.get("bounds"), asked.get("columns")) if path is not None]
+    refuse_replacing([Path(robot), *logs, *validate_on, *typed_files], folder_files(place))
     try:
         with progress("looking at the logs") as step:
             result = dynid.identify(robot, logs, validate=validate_on, workers=workers, progress=step, **asked)

@@ -13,9 +13,10 @@ from dynid.cli.console import emit_json, show, warn, wrote
 from dynid.cli.options import ForceFlag, JsonFlag, WorkersOption, free_place
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
+from dynid.disk import refuse_replacing
 from dynid.regression.retrieval.objective import ObjectiveKind
 from dynid.workflow.retrieve import EngineName
-from dynid.writers.save import Saved
+from dynid.writers.save import Saved, folder_files
 
 __all__ = ["retrieve"]
 
@@ -80,9 +81,12 @@ def retrieve(
     force
         Write the result although constraints are not met.
     """
+    place, asked = free_place(out, "full"), typed(search)
+    typed_files = [path for path in (asked.get("bounds"), asked.get("config")) if path is not None]
+    refuse_replacing([model, *typed_files], folder_files(place))
     with progress("searching") as step:
-        result = dynid.retrieve(model, workers=workers, progress=step, **typed(search))
-        saved = dynid.save(result, free_place(out, "full")) if result.met or force else Saved({})
+        result = dynid.retrieve(model, workers=workers, progress=step, **asked)
+        saved = dynid.save(result, place) if result.met or force else Saved({})
     for sentence in (*saved.warnings, *result.warnings):
         warn(sentence)
     if json:

@@ -19,8 +19,10 @@ from dynid.cli.console import emit_json, show, warn, wrote
 from dynid.cli.options import JsonFlag, LogOptions
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
+from dynid.disk import refuse_replacing
 from dynid.tracking.session import TrackedMoment
 from dynid.workflow.track import events_json
+from dynid.writers.save import folder_files
 
 __all__ = ["track"]
 
@@ -82,6 +84,8 @@ def track(
     """
     asked = typed(what, options)
     asked.pop("lowpass", None)  # samples are followed as they come
+    if out is not None:
+        refuse_replacing([model, Path(log)], folder_files(out))
     live = sys.stdout.isatty() and not json
     with ExitStack() as stack:
         view = stack.enter_context(Live(console=Console(), refresh_per_second=8)) if live else None

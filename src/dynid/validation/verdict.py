@@ -166,5 +166,5 @@ def _summary(
     elif model.links:
         text += "The links are NOT physically consistent. "
     else:
-        text += f"The estimator {estimate.estimator} gives no links. "
+        text += f"The estimator {estimate.estimator} gives no links; the estimator feasible gives them. "
     return text + (f"Advice: {estimate.status.value}." if estimate.status.value else "")

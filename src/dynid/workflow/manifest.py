@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from dynid.disk import read_text, read_toml
 from dynid.errors import ConfigError
+from dynid.regression.estimators import ESTIMATORS
 from dynid.workflow.doors import RobotOptions, as_seed
 from dynid.workflow.fit_options import FitOptions
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
@@ -125,7 +126,7 @@ def _entry_type(required: bool) -> type[BaseModel]:
         hints = get_type_hints(group)
         keys |= {field.name: (hints[field.name], None) for field in fields(group)}
     # A manifest names files and estimators, never values.
-    keys |= {"columns": (Path, None), "estimator": (str, None)}
+    keys |= {"columns": (Path, None), "estimator": (Literal[tuple(ESTIMATORS)], None)}
     missing = ... if required else None
     keys |= {"name": (str, missing), "robot": (str, missing), "logs": (list[Path] | Path, missing)}
     keys["validate_"] = (list[Path] | Path, None)

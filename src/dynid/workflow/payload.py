@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import TypedDict, overload
 
 import numpy as np
@@ -22,7 +23,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.regression.payload import KnownArm, Payload, identify_payload
 from dynid.regression.status import Status
 from dynid.workflow.contract import ErrorJson, Numbers, error_json
-from dynid.workflow.doors import LogLike, LogSource, ModelLike, as_logs, as_model
+from dynid.workflow.doors import LogLike, LogSource, ModelLike, as_logs, as_model, model_files
 from dynid.workflow.identify_job import LogOptions
 from dynid.workflow.logs import Log
 from dynid.workflow.progress import Progress, silent
@@ -116,6 +117,8 @@ class PayloadIdentification(PrintsAsDocument):
     """That frame in the last link's frame; m."""
     warnings: tuple[str, ...] = ()
     """What is weak about the result, a sentence each."""
+    inputs: tuple[Path, ...] = ()
+    """The files it was made from."""
 
     def json(self) -> PayloadJson:
         """What scripts read of it (SI)."""
@@ -185,6 +188,8 @@ class GainsIdentification(PrintsAsDocument):
     """Of the load, kg."""
     warnings: tuple[str, ...] = ()
     """What is weak about the result, a sentence each."""
+    inputs: tuple[Path, ...] = ()
+    """The files it was made from."""
 
     @property
     def gains(self) -> tuple[float, ...]:
@@ -309,10 +314,13 @@ def payload(
     empty = None
     if unloaded is not None:
         empty = Log.of(_one(unloaded, "unloaded"), known.robot, settings, from_, until, held=True)
+    opened = (loaded.source, None if empty is None else empty.source)
+    inputs = (*model_files(model), *(source for source in opened if isinstance(source, Path)), *asked.files)
     with one_blas_thread():
         if known_mass is None:
-            return _load(known, loaded, empty, flange, progress)
-        return _gains(known, loaded, empty, _number(known_mass, "known_mass"), friction, progress)
+            return replace(_load(known, loaded, empty, flange, progress), inputs=inputs)
+        found = _gains(known, loaded, empty, _number(known_mass, "known_mass"), friction, progress)
+        return replace(found, inputs=inputs)
 
 
 def _load(

@@ -97,6 +97,8 @@ class ModelTracking(PrintsAsDocument):
     """The model as the filter has it after the last sample; as it was where only the load was followed."""
     warnings: tuple[str, ...] = ()
     """What makes the result doubtful, a sentence each."""
+    inputs: tuple[Path, ...] = ()
+    """The files it was made from."""
 
     @property
     def events(self) -> tuple[LoadEvent, ...]:
@@ -225,12 +227,13 @@ def track(
             if watch is not None:
                 watch(moment)
         run = session.result()
-    inputs = [Path(given) for given in (model, log) if isinstance(given, str | PathLike) and _is_file(given)]
+    inputs = tuple(Path(given) for given in (model, log) if isinstance(given, str | PathLike) and _is_file(given))
     memory = [RawLog.of(source)] if isinstance(source, Recording) and not isinstance(log, str | PathLike) else []
     tracked = run.tracked
     if run.load is None:
         tracked = replace(tracked, provenance=provenance("track", [*inputs, *memory], {}))
-    return ModelTracking(run, tracked, _warnings(session, run))
+    other = tuple(Path(given) for given in (columns, checkpoint) if isinstance(given, str | PathLike))
+    return ModelTracking(run, tracked, _warnings(session, run), (*inputs, *other))
 
 
 def _is_file(given: str | PathLike[str]) -> bool:

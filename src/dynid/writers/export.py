@@ -9,13 +9,14 @@ from pathlib import Path
 
 from dynid.arrays import Transform
 from dynid.chain.placement import rotation_rpy, transform
+from dynid.disk import refuse_replacing
 from dynid.errors import ExportError, UnknownName
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
 from dynid.writers.exported import Exported, ExportOptions
 from dynid.writers.exporters import EXPORTERS, LoadExporter, ModelExporter
 from dynid.writers.load_settings import FLANGE, Load, read_load
-from dynid.writers.origin import RobotOrigin, robot_origin
+from dynid.writers.origin import RobotOrigin, model_sources, robot_origin
 
 __all__ = ["export"]
 
@@ -51,6 +52,7 @@ def export(
     Raises:
         UnknownName: a format that is not in the table.
         InconsistentModel: parameters that are not physically consistent, without `force`.
+        OutputError: `out` is the file of the model, or the robot file it came from.
         ExportError: any other refusal; nothing was written.
     """
     if to not in EXPORTERS:
@@ -60,14 +62,17 @@ def export(
     if template is not None and not (isinstance(exporter, ModelExporter) and exporter.root):
         edited = [name for name, other in EXPORTERS.items() if isinstance(other, ModelExporter) and other.root]
         raise ExportError(f"`template` is for {' and '.join(edited)}, not for {to}")
+    place = Path(out)
+    refuse_replacing([Path(path) for path in (model, template) if isinstance(path, str | PathLike)], [place])
     if isinstance(exporter, LoadExporter):
-        return exporter.write(_load(model, flange, to), Path(out), options)
+        return exporter.write(_load(model, flange, to), place, options)
     known = _model(model, to)
+    refuse_replacing(model_sources(known), [place])
     origin = RobotOrigin(None if template is None else Path(template))
     if exporter.root and template is None and not fresh:
         origin = robot_origin(known, exporter.root)
     options = replace(options, template=origin.path, lock={**origin.lock, **options.lock})
-    done = exporter.write(known, Path(out), options)
+    done = exporter.write(known, place, options)
     return replace(done, how=origin.how) if exporter.root else done
 
 

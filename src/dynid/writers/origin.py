@@ -13,7 +13,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.writers.exported import Exported, ExportOptions
 from dynid.writers.urdf import write_urdf
 
-__all__ = ["RobotOrigin", "robot_origin", "write_urdf_like_its_origin"]
+__all__ = ["RobotOrigin", "model_sources", "robot_origin", "write_urdf_like_its_origin"]
 
 MAX_ANCESTORS = 20
 """Models made of models that are followed back: a provenance that names itself must not hang an export."""
@@ -35,6 +35,12 @@ class RobotOrigin:
         if self.path is not None:
             return f"{self.path} edited in place"
         return f"a fresh file: {self.reason}" if self.reason else "a fresh file"
+
+
+def model_sources(model: IdentifiedModel) -> tuple[Path, ...]:
+    """The files that a model was made from, as it remembers them; some may be gone."""
+    named = model.provenance.get("inputs")
+    return *map(Path, named if isinstance(named, Mapping) else ()), Path(model.robot.source)
 
 
 def robot_origin(model: IdentifiedModel, root: str) -> RobotOrigin:

@@ -27,7 +27,7 @@ from dynid.workflow.reverse import ReverseIdentification
 from dynid.workflow.simulation import Simulation
 from dynid.workflow.track import ModelTracking
 from dynid.writers.exported import Exported
-from dynid.writers.origin import write_urdf_like_its_origin
+from dynid.writers.origin import model_sources, write_urdf_like_its_origin
 from dynid.writers.report.friction import friction_report
 from dynid.writers.report.identification import identification_report
 from dynid.writers.report.page import Report
@@ -35,7 +35,7 @@ from dynid.writers.report.retrieval import retrieval_report
 from dynid.writers.report.reverse import reverse_report
 from dynid.writers.report.tracking import tracking_report
 
-__all__ = ["Saved", "log_files", "save", "trajectory_files"]
+__all__ = ["Saved", "folder_files", "log_files", "save", "trajectory_files"]
 
 IN_ONE_FILE = (
     ConvertedLogs,
@@ -98,6 +98,7 @@ def save(result: object, out: str | PathLike[str]) -> Saved:
 
 @_save.register
 def _(result: IdentifiedModel, folder: Path) -> Saved:
+    refuse_replacing(model_sources(result), [folder / "model.json"])
     save_model(result, folder / "model.json")
     return Saved({"model": folder / "model.json"})
 
@@ -125,6 +126,7 @@ def _(result: FrictionRefit, folder: Path) -> Saved:
 @_save.register(PayloadIdentification)
 @_save.register(GainsIdentification)
 def _(result: PayloadIdentification | GainsIdentification, path: Path) -> Saved:
+    refuse_replacing(result.inputs, [path])
     write_whole(path, json_text(result.json()))
     return Saved({"payload" if isinstance(result, PayloadIdentification) else "gains": path})
 
@@ -132,6 +134,7 @@ def _(result: PayloadIdentification | GainsIdentification, path: Path) -> Saved:
 def _model_files(model: IdentifiedModel, report: Report, folder: Path) -> dict[str, Path]:
     """Write model.json, report.html and run.json."""
     files = {"model": folder / "model.json", "report": folder / "report.html", "run": folder / "run.json"}
+    refuse_replacing(model_sources(model), files.values())
     save_model(model, files["model"])
     report.write(files["report"])
     write_whole(files["run"], run_text(model))
@@ -143,9 +146,15 @@ def _with_urdf(model: IdentifiedModel, folder: Path, files: dict[str, Path]) -> 
     if not model.consistent:
         return Saved(files)
     files["urdf"] = folder / "robot.urdf"
+    refuse_replacing(model_sources(model), [files["urdf"]])
     done = write_urdf_like_its_origin(model, files["urdf"])
     told = tuple(f"robot.urdf: {sentence}" for sentence in (*done.left_out, *done.notices))
     return Saved(files, done, told)
+
+
+def folder_files(folder: Path) -> tuple[Path, ...]:
+    """Every file that a result may write into its folder."""
+    return tuple(folder / name for name in ("model.json", "report.html", "run.json", "robot.urdf"))
 
 
 def run_text(model: IdentifiedModel) -> str:
@@ -156,6 +165,7 @@ def run_text(model: IdentifiedModel) -> str:
 @_save.register
 def _(result: ModelTracking, folder: Path) -> Saved:
     files = {"model": folder / "model.json", "report": folder / "report.html"}
+    refuse_replacing(result.inputs, files.values())
     save_model(result.model, files["model"])
     tracking_report(result.run).write(files["report"])
     return Saved(files)

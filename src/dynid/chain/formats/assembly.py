@@ -32,7 +32,8 @@ InertialsPolicy = Literal["check", "ignore", "keep"]
 """What to do with the inertias of a file: refuse those no body has, drop all, or keep whatever is finite."""
 
 _ADVICE = (
-    "repair() writes the nearest physically consistent one, inertials='ignore' loads the robot without nominal inertias"
+    "`repair()` writes the nearest physically consistent one, `inertials='ignore'` loads the robot without nominal "
+    "inertias"
 )
 
 BODY_READERS: Mapping[str, tuple[str, Callable[[Document], BodyTree]]] = {

@@ -93,7 +93,7 @@ def _refuse_unverified(wanted: DataSet) -> None:
     if doubtful:
         raise DataSetError(
             f"{wanted.name}: no hash is known of {', '.join(doubtful)} at {wanted.source}, so nothing vouches for what "
-            "arrives; take it as it is with unverified=True, or point DYNID_DATA at a mirror"
+            "arrives; take it as it is with `unverified=True`, or point DYNID_DATA at a mirror"
         )
 
 

@@ -115,7 +115,7 @@ def data_catalogue(mirror: str | PathLike[str] | None = None) -> DataCatalogue:
 
 def _trust(entry: DataSet) -> str:
     unsure = entry.archive is not None or any(file.sources and not file.verified for file in entry.files)
-    return "network, only with --unverified" if unsure else "network"
+    return "network, only with `unverified`" if unsure else "network"
 
 
 def _entry(entry: DataSet, is_mirrored: bool) -> dict[str, object]:
