@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynid.chain import load_robot
-from dynid.dynamics import TorqueModel, base_parameters, friction_models
+from dynid.dynamics import BaseParameters, TorqueModel, base_parameters, friction_models
 from dynid.recording import Recording, read_column_map, read_recording, write_csv
 from dynid.review import Finding, Severity, review_log
 from dynid.review.checks.changes import Contact
@@ -89,9 +89,15 @@ def test_a_negated_torque_is_told_by_what_negating_it_again_does(logs, rng):
 def test_base_parameters_that_are_known_are_not_computed_again(logs, monkeypatch):
     log = logs["panda"]
     model = TorqueModel(log.model.robot, friction_models("viscous+coulomb+offset"))
-    base, computed = base_parameters(model), []
-    monkeypatch.setattr(expectation, "base_parameters", lambda model: computed.append(model) or base_parameters(model))
-    assert examine(log.model.robot, log.recording, base=base) == examine(log.model.robot, log.recording)
+    base = base_parameters(model)
+    computed: list[TorqueModel] = []
+
+    def counted(model: TorqueModel) -> BaseParameters:
+        computed.append(model)
+        return base_parameters(model)
+
+    monkeypatch.setattr(expectation, "base_parameters", counted)
+    assert review_log(log.model.robot, log.recording, base=base) == review_log(log.model.robot, log.recording)
     assert len(computed) == 1  # by the second of the two
 
 
