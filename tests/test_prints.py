@@ -2,14 +2,16 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dynid.chain import Limits, Link, consistency, lint, load_robot
+from dynid.chain import Limits, Link, LintFinding, consistency, lint, load_robot
 from dynid.dynamics import LagrangianModel, TorqueModel, base_parameters
 from dynid.errors import DynidError, WrongType
 from dynid.excitation import Information, design_poses, sinusoids, sufficiency
+from dynid.prose import PrintsAsDocument
 from dynid.recording import DATA_SETS, ColumnMap, Conditioning, RawLog
 from dynid.simulation import smooth_motion, synthesise
 from tests.processes import ENVIRONMENT, PATIENCE
@@ -66,11 +68,27 @@ def test_what_a_value_prints_has_no_array_in_it(name):
     assert len(text.splitlines()) <= 20
 
 
-@pytest.mark.parametrize("name", [name for name, value in VALUES.items() if hasattr(value, "_repr_html_")])
+TABLES = [
+    name for name, value in VALUES.items() if hasattr(value, "_repr_html_") and not isinstance(value, PrintsAsDocument)
+]
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_a_notebook_shows_a_table(name):
     text = getattr(VALUES[name], "_repr_html_")()  # noqa: B009
     assert text.startswith("<table>")
     assert text.count("<tr>") == text.count("</tr>")
+
+
+def test_a_notebook_shows_a_document_line_by_line_with_its_table():
+    clean = lint(ROBOT)
+    assert clean._repr_html_().startswith("<div><b>robot</b> planar2r")
+    finding = LintFinding("link1", "mass-negative", "impossible", "mass is -1 kg < 0", "give a mass above 0 kg")
+    text = replace(clean, findings=(finding,))._repr_html_()
+    assert text.startswith("<div><b>robot</b> planar2r")
+    assert text.count("<tr>") == text.count("</tr>") == 2
+    assert "mass is -1 kg &lt; 0" in text
+    assert text.endswith("<div><b>verdict</b> 1 impossible, 0 suspicious</div>")
 
 
 def test_a_robot_tells_its_joints_and_its_mass():

@@ -12,12 +12,12 @@ from dynid.dynamics import JointModel, Motion, RotorInertia, TorqueModel, base_p
 from dynid.regression import OLS, SampleRows, compress, fit_friction, load_model, save_model
 from dynid.regression.model_file import joint_model_in, joint_model_out
 from dynid.simulation import plausible_parameters
-from dynid.tracking import Bound, ConstrainedFilter, Entry, Sample, StateMap
+from dynid.tracking import ConstrainedFilter, Entry, Sample, StateBound, StateMap
 from dynid.tracking.rows import predict_rows, row_arrays, work_for
 from dynid.tracking.terms import JointTerms
 from dynid.writers.c.check import differences, evaluate, expected, find_compiler, run_header
 from dynid.writers.c.header import HeaderSource
-from dynid.writers.exports import export_motion
+from dynid.writers.exported import export_motion
 from dynid.writers.joint_terms import passive_terms
 from dynid.writers.report.friction_charts import friction_figures
 from tests.regression.arms import conditioned, exciting_motion, log_of
@@ -139,7 +139,7 @@ def tracking_follows_it(model: JointModel, rng, tmp_path) -> None:
     theta = plausible_parameters(whole)
     wrong = np.concatenate([theta[: whole.n_inertial], 1.3 * theta[whole.n_inertial :]])
     symbols = whole.symbols[whole.n_inertial :]
-    entries = [Entry(s, Bound(float(v - 1.0), float(v + 1.0))) for s, v in zip(symbols, wrong[20:], strict=True)]
+    entries = [Entry(s, StateBound(float(v - 1.0), float(v + 1.0))) for s, v in zip(symbols, wrong[20:], strict=True)]
     whole_motion = exciting_motion(ROBOT, rng, seconds=8.0)
     motion = Motion(*(x[::4] for x in (whole_motion.t, whole_motion.q, whole_motion.dq, whole_motion.ddq)))
     measured = whole.torque(motion, theta)
@@ -156,13 +156,15 @@ def its_c_code_computes_the_same(model: JointModel, rng, tmp_path) -> None:
     compiler = find_compiler()
     for robot in (ROBOT, COUPLED):
         saved = with_terms(TorqueModel(robot, (own_shape(model), RotorInertia())), rng)
-        text = HeaderSource(saved.model, saved.theta, "arm").text()
+        source = HeaderSource(saved.model, saved.theta, "arm")
         motion = export_motion(saved.model, 200)
         mine = expected(saved.model, saved.theta, motion)
-        theirs = [{name: evaluate(text, "arm", name, saved.model, motion) for name in mine}]
-        # Compiling takes a second: once, with coupled motors. Statements were evaluated one by one already.
-        theirs += [run_header(text, "arm", saved.model, motion, compiler)] if compiler and robot is COUPLED else []
+        theirs = [evaluate(source.bodies, "arm", saved.model, saved.theta, motion)]
+        # Compiling takes a second: once, with coupled motors. The expressions were evaluated already.
+        if compiler and robot is COUPLED:
+            theirs.append(run_header(source.text(), "arm", saved.model, motion, compiler))
         for values in theirs:
+            assert set(values) == set(mine)
             for name, error in differences(mine, values):
                 assert error < 1e-12, name
 

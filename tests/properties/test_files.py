@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dynid.chain import load_robot
 from dynid.dynamics import TorqueModel, base_parameters, friction_models
-from dynid.recording import read_recording, stream_recording, write_csv
+from dynid.recording import LogSettings, read_recording, stream_recording, write_csv
 from dynid.regression import IdentifiedModel, load_model, save_model
 from dynid.writers.urdf import urdf_text
 from tests.properties.strategies import logs, motion_of, recording_of, robot_of, robots, seeds
@@ -29,7 +29,8 @@ def test_a_model_file_reads_back_to_the_last_bit(robot, seed, friction):
     rng = np.random.default_rng(seed)
     theta = rng.normal(size=model.n_params) * 10.0 ** rng.integers(-9, 9)
     covariance = np.diag(np.where(rng.random(base.n_base) < 0.2, np.inf, rng.random(base.n_base)))
-    known = IdentifiedModel(model, base, "ols", "σ", base.project(theta), covariance, theta=theta, cutoff_hz=7.0)
+    read = LogSettings(cutoff_hz=7.0)
+    known = IdentifiedModel(model, base, "ols", "σ", base.project(theta), covariance, theta=theta, settings=read)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         save_model(known, path)

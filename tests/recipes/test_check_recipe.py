@@ -9,8 +9,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from dynid.cli.doctor import findings_json, show_findings
+from dynid.cli.doctor import show_findings
 from dynid.review import CHECKS, Check, Measured, Needs, Severity, review_log
+from dynid.workflow.contract import findings_json
 from tests.review.doctor_faults import clean_case
 
 RECIPE = Path(__file__).parents[2] / "docs" / "recipes" / "check.md"

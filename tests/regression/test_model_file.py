@@ -6,7 +6,7 @@ import pytest
 from dynid import TorqueModel, base_parameters, load_robot
 from dynid.dynamics import LoadCoulomb, Viscous, random_motion
 from dynid.errors import ExportError, ModelFileError
-from dynid.recording import Conditioning
+from dynid.recording import Conditioning, LogSettings
 from dynid.regression import OLS, Compressed, Feasible, IdentifiedModel, SampleRows, compress, load_model, save_model
 from dynid.writers import write_urdf
 from tests.regression.logs import truth
@@ -30,7 +30,7 @@ def identified(robot, rng, estimator=None):
         labels=estimate.labels,
         rule=estimate.rule,
         problem=Compressed(stacked.R, stacked.rho, stacked.rest, stacked.n_rows),
-        cutoff_hz=4.0,
+        settings=LogSettings(cutoff_hz=4.0),
         results={"condition_number": 12.5},
         provenance={"inputs": {"a.csv": "00"}},
     )

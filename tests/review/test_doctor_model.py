@@ -97,7 +97,7 @@ def test_base_parameters_that_are_known_are_not_computed_again(logs, monkeypatch
         return base_parameters(model)
 
     monkeypatch.setattr(expectation, "base_parameters", counted)
-    assert examine(log.model.robot, log.recording, base=base) == examine(log.model.robot, log.recording)
+    assert review_log(log.model.robot, log.recording, base=base) == review_log(log.model.robot, log.recording)
     assert len(computed) == 1  # by the second of the two
 
 

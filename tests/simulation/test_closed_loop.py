@@ -7,7 +7,7 @@ import pytest
 from dynid.arrays import Array
 from dynid.chain import Robot, consistency, load_robot
 from dynid.chain.inertia import InertialParameters
-from dynid.dynamics import Motion, RotorInertia, TorqueModel, friction_models
+from dynid.dynamics import Motion, RotorInertia, TorqueModel, Viscous, friction_models
 from dynid.errors import ParameterError
 from dynid.simulation import closed_loop
 from dynid.simulation.closed_loop import STEPPING, Controller, Stepping, tracked, wrong_links
@@ -204,14 +204,17 @@ def test_bad_arms_and_loops_are_refused_with_the_time(rng):
         Stepping(slip_speed=0.0)
 
 
-class Spring:
+class Spring(Viscous):
     """A joint model that depends on position."""
 
     name = "spring"
-    terms = friction_models("viscous")[0].terms
 
-    def columns(self, motion: Motion) -> Array:
-        return motion.q[:, :, None]
+    def columns(
+        self, motion: Motion, *, load: Array | None = None, states: Array | None = None, out: Array | None = None
+    ) -> Array:
+        out = np.empty((*motion.q.shape, 1)) if out is None else out
+        out[:, :, 0] = motion.q
+        return out
 
 
 def test_friction_that_depends_on_more_than_velocity_is_refused_in_closed_loop(rng):
