@@ -2,6 +2,7 @@
 
 from dynid.workflow.examine import LogReview, examine
 from dynid.workflow.excite import excite
+from dynid.workflow.excite_options import ExciteKeywords
 from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
 from dynid.workflow.friction import FrictionComparison, FrictionRefit, friction
 from dynid.workflow.identification import Comparison, Identification, IdentifiedLink, IdentifiedNumber
@@ -12,6 +13,7 @@ from dynid.workflow.prediction import Prediction, predict
 from dynid.workflow.retrieve import ModelRetrieval, retrieve
 from dynid.workflow.reverse import ReverseIdentification, reverse
 from dynid.workflow.simulate import simulate
+from dynid.workflow.simulate_options import SimulateKeywords
 from dynid.workflow.simulation import Simulation
 from dynid.workflow.track import ModelTracking, track
 from dynid.workflow.validate import ModelValidation, validate
@@ -42,12 +44,14 @@ MODULES = (
     "exciting",
     "excite",
     "simulation",
+    "simulate_options",
     "simulate",
 )
 """The order of this folder: a module imports only those before it."""
 
 __all__ = [
     "Comparison",
+    "ExciteKeywords",
     "ExcitingPoses",
     "ExcitingTrajectory",
     "FrictionComparison",
@@ -65,6 +69,7 @@ __all__ = [
     "Prediction",
     "ReverseIdentification",
     "RobotInfo",
+    "SimulateKeywords",
     "Simulation",
     "examine",
     "excite",
