@@ -140,6 +140,13 @@ class UnknownName(DynidError, ValueError):
         super().__init__(f"{where + ': ' if where else ''}no {kind} {name!r}; {hint}known: {listing}")
 
 
+class UnknownKeyword(UnknownName, ConfigError):
+    """A keyword that a call does not take."""
+
+    def __init__(self, name: str, *, known: Iterable[str], where: str) -> None:
+        super().__init__(name, known=known, kind="keyword", where=where)
+
+
 class UnknownJoint(UnknownName, RobotError):
     """A joint name that the robot does not have."""
 

@@ -5,9 +5,11 @@ from typing import Any
 
 import dynid
 from dynid.errors import DynidError
+from dynid.writers.demo import demo
 
 jobs: Any = dynid
-"""As a user without a type checker sees it."""
+run_demo: Any = demo
+"""As a user without a type checker sees them."""
 CALLS = {
     "info robot": lambda: jobs.info(7),
     "info friction": lambda: jobs.info("panda", friction=["viscous"]),
@@ -21,6 +23,7 @@ CALLS = {
     "excite after": lambda: jobs.excite("planar2r", after=3),
     "excite after list": lambda: jobs.excite("planar2r", after=[3]),
     "excite frequency": lambda: jobs.excite("planar2r", base_frequency=-1.0),
+    "excite keyword": lambda: jobs.excite("planar2r", harmonic=3),
     "excite seed": lambda: jobs.excite("planar2r", seed="1"),
     "simulate robot": lambda: jobs.simulate(None),
     "simulate noise": lambda: jobs.simulate("planar2r", noise_q="much"),
@@ -28,10 +31,11 @@ CALLS = {
     "simulate values": lambda: jobs.simulate("planar2r", friction_values=3),
     "simulate value": lambda: jobs.simulate("planar2r", friction_values={"fc": None}),
     "simulate seed": lambda: jobs.simulate("planar2r", seed=0.5),
+    "simulate keyword": lambda: jobs.simulate("planar2r", noise_torque=0.1),
     "simulate trajectory": lambda: jobs.simulate("planar2r", trajectory=3),
     "simulate trajectories": lambda: jobs.simulate("planar2r", trajectory=["a.csv", "b.csv"]),
-    "demo out": lambda: jobs.demo(3),
-    "demo seed": lambda: jobs.demo(seed=-1),
+    "demo out": lambda: run_demo(3),
+    "demo seed": lambda: run_demo(seed=-1),
 }
 
 

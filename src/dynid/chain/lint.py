@@ -15,7 +15,7 @@ from dynid.chain.denavit import read_denavit
 from dynid.chain.formats.assembly import read_bodies
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 from dynid.chain.formats.urdf import URDF_TENSOR
-from dynid.chain.formats.xml import Document, Element, SetAttribute, edited, parse_markup, read_markup
+from dynid.chain.formats.xml import Element, Markup, SetAttribute, edited, parse_markup, read_markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.library import BUILT_IN, load_robot
 from dynid.chain.placement import transform
@@ -23,8 +23,7 @@ from dynid.chain.plausibility import LintFinding, LintSeverity, implausibilities
 from dynid.chain.robot import BASE, Robot
 from dynid.disk import write_whole
 from dynid.errors import RobotError, RobotFileError
-from dynid.prose import Document as Prose
-from dynid.prose import Grid, Line, PrintsAsDocument, counted
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 
 __all__ = ["LintReport", "Repair", "RepairedLink", "lint", "repair"]
 
@@ -91,7 +90,7 @@ class LintReport(PrintsAsDocument):
             "repaired": [],
         }
 
-    def document(self) -> Prose:
+    def document(self) -> Document:
         """The findings from top to bottom, as the terminal shows them."""
         head = Line("robot", f"{self.source}   {self.n_links} links looked at")
         if not self.findings:
@@ -141,7 +140,7 @@ class Repair:
         """What scripts read of it (SI): the findings before, and what was done about them."""
         return {**self.before.json(), "repaired": [{"link": link.link, "note": link.note} for link in self.links]}
 
-    def document(self) -> Prose:
+    def document(self) -> Document:
         """The findings before, and what was done about them."""
         done = (Line("repaired", f"{link.link}: {link.note}") for link in self.links)
         return *self.before.document(), *done, Line("wrote", str(self.path))
@@ -203,7 +202,7 @@ def _report(tree: BodyTree) -> LintReport:
     return LintReport(tree.source, sum(not body.virtual for body in tree.bodies), implausibilities(tree))
 
 
-def _edits(document: Document, element: Element, before: Inertial, mass: float, tensor: Matrix3) -> list[SetAttribute]:
+def _edits(document: Markup, element: Element, before: Inertial, mass: float, tensor: Matrix3) -> list[SetAttribute]:
     """The attributes that say a mass (kg) and tensor (kg·m², file axes), those that differ from `before` only."""
     changed = np.abs(tensor - before.tensor) > CHANGED * np.max(np.abs(tensor))
     edits = []

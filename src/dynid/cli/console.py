@@ -15,7 +15,7 @@ from rich.text import Text
 from dynid.prose import Document, Line, as_text, json_text
 
 if TYPE_CHECKING:
-    from dynid.writers.save import Saved
+    from dynid.writers.savers.saved import Saved
 
 __all__ = ["clean", "complain", "emit_json", "note", "say", "show", "table", "warn", "with_flags", "wrote"]
 

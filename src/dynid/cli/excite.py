@@ -13,7 +13,7 @@ from dynid.cli.excite_options import LimitOptions, SearchOptions, ShapeOptions
 from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, free_place
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
-from dynid.writers.save import trajectory_files
+from dynid.writers.savers.excitation import trajectory_files
 
 __all__ = ["excite"]
 

@@ -19,11 +19,11 @@ from dynid.errors import RecordingError
 from dynid.regression.estimators import ESTIMATORS
 from dynid.review.findings import Severity
 from dynid.workflow.contract import findings_json
-from dynid.workflow.fit_options import Condition, PriorRule
+from dynid.workflow.fit_options import ConditionChoice, PriorRule
 from dynid.workflow.identify import LogsRefused
 from dynid.workflow.logs import BadRows
 from dynid.workflow.manifest import is_manifest
-from dynid.writers.save import folder_files
+from dynid.writers.savers.saved import folder_files
 
 __all__ = ["identify"]
 
@@ -55,7 +55,7 @@ class FitOptions:
         tuple[float, float] | None, Parameter(negative="", help="Least and largest mass of all links, kg.")
     ] = None
     condition: Annotated[
-        Condition | None,
+        ConditionChoice | None,
         Parameter(help="triangle: full consistency; inertia: the papers' weaker 6×6 [default: triangle]."),
     ] = None
     prior: Annotated[

@@ -16,7 +16,7 @@ from dynid.cli.progress import progress
 from dynid.disk import refuse_replacing
 from dynid.regression.retrieval.objective import ObjectiveKind
 from dynid.workflow.retrieve import EngineName
-from dynid.writers.save import Saved, folder_files
+from dynid.writers.savers.saved import Saved, folder_files
 
 __all__ = ["retrieve"]
 

@@ -15,7 +15,7 @@ from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.simulation.motions import MotionKind
 from dynid.simulation.sensors import VelocitySource
-from dynid.writers.save import log_files
+from dynid.writers.savers.simulation import log_files
 
 __all__ = ["simulate"]
 

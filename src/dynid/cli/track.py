@@ -22,7 +22,7 @@ from dynid.cli.progress import progress
 from dynid.disk import refuse_replacing
 from dynid.tracking.session import TrackedMoment
 from dynid.workflow.track import events_json
-from dynid.writers.save import folder_files
+from dynid.writers.savers.saved import folder_files
 
 __all__ = ["track"]
 

@@ -18,8 +18,8 @@ __all__ = [
     "PATH",
     "Formula",
     "exp",
+    "fixed_number",
     "logistic",
-    "number",
     "positive",
     "shape_number",
     "sign",
@@ -67,7 +67,7 @@ class Formula:
         return Formula("/", (self, _formula(other)))
 
     def __neg__(self) -> Formula:
-        return Formula("*", (number(-1.0), self))
+        return Formula("*", (fixed_number(-1.0), self))
 
     def __radd__(self, other: float) -> Formula:
         return _formula(other) + self
@@ -127,7 +127,7 @@ PATH = Formula("path")
 """Way since the sample before, rad or m; for the states of a model with memory."""
 
 
-def number(value: float) -> Formula:
+def fixed_number(value: float) -> Formula:
     """A constant, in the unit of what it is multiplied with or added to."""
     return Formula("number", value=float(value))
 
@@ -178,4 +178,4 @@ def step(x: Formula) -> Formula:
 
 
 def _formula(x: Formula | float) -> Formula:
-    return x if isinstance(x, Formula) else number(x)
+    return x if isinstance(x, Formula) else fixed_number(x)

@@ -17,6 +17,7 @@ from dynid.validation.torque import Validation
 __all__ = ["Criterion", "Mark", "Verdict", "judge"]
 
 Mark = Literal["good", "usable", "not good enough"]
+"""What an identification earns, on one criterion or on all of them; the worst criterion decides."""
 _MARKS: tuple[Mark, ...] = ("good", "usable", "not good enough")
 GOOD_ERROR, USABLE_ERROR = 5.0, 15.0
 """Relative torque error over all joints, in %, up to which a model is good, or usable."""

@@ -6,6 +6,7 @@ from dynid.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dynid.workflow.examine import LogReview as LogReview
+    from dynid.workflow.excite_options import ExciteKeywords as ExciteKeywords
     from dynid.workflow.exciting import ExcitingPoses as ExcitingPoses
     from dynid.workflow.exciting import ExcitingTrajectory as ExcitingTrajectory
     from dynid.workflow.friction import FrictionComparison as FrictionComparison
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
     from dynid.workflow.reverse import ReverseIdentification as ReverseIdentification
+    from dynid.workflow.simulate_options import SimulateKeywords as SimulateKeywords
     from dynid.workflow.simulation import Simulation as Simulation
     from dynid.workflow.track import ModelTracking as ModelTracking
     from dynid.workflow.validate import ModelValidation as ModelValidation
@@ -52,6 +54,7 @@ MODULES = (
     "exciting",
     "excite",
     "simulation",
+    "simulate_options",
     "simulate",
 )
 """The order of this folder: a module imports only those before it."""
@@ -59,6 +62,7 @@ MODULES = (
 # A stage is imported for a few of its modules; the others would only cost time.
 _HOMES = {
     "dynid.workflow.examine": ("LogReview",),
+    "dynid.workflow.excite_options": ("ExciteKeywords",),
     "dynid.workflow.exciting": ("ExcitingPoses", "ExcitingTrajectory"),
     "dynid.workflow.friction": ("FrictionComparison", "FrictionRefit"),
     "dynid.workflow.identification": ("Comparison", "Identification", "IdentifiedLink", "IdentifiedNumber"),
@@ -68,6 +72,7 @@ _HOMES = {
     "dynid.workflow.prediction": ("Prediction", "predict"),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),
+    "dynid.workflow.simulate_options": ("SimulateKeywords",),
     "dynid.workflow.simulation": ("Simulation",),
     "dynid.workflow.track": ("ModelTracking",),
     "dynid.workflow.validate": ("ModelValidation",),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from dynid.chain.robot import Robot
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.model import TorqueModel
-from dynid.errors import ConfigError, RecordingError, RobotError
+from dynid.errors import ConfigError, RecordingError, RobotError, UnknownKeyword
 from dynid.recording.column_map import ColumnMap, read_column_map
 from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
@@ -27,6 +28,7 @@ __all__ = [
     "LogLike",
     "LogSource",
     "ModelLike",
+    "RobotKeywords",
     "RobotLike",
     "RobotOptions",
     "as_gains",
@@ -37,6 +39,7 @@ __all__ = [
     "as_numbers",
     "as_seed",
     "as_torque_model",
+    "check_keywords",
     "locked_joint",
     "model_files",
     "model_name",
@@ -56,6 +59,19 @@ LOG_ENDINGS = (".csv", ".gz", ".npz", ".parquet", ".h5", ".mat", ".bag", ".mcap"
 """What no robot file ends in."""
 ARRAYS = ("t", "q", "dq", "ddq", "tau", "current", "base_wrench", "tool_wrench")
 """Names of plain arrays that make up a log."""
+
+
+class RobotKeywords(TypedDict, total=False):
+    """How to read a robot file."""
+
+    lock: Iterable[str] | Mapping[str, float]
+    """Joints to freeze, names or JOINT=VALUE (rad or m)."""
+    gravity: tuple[float, float, float] | None
+    """In world axes, m/s²; None is the file's, or −z."""
+    mount: tuple[float, float, float]
+    """Roll, pitch, yaw of the base in the world, rad."""
+    ignore_inertials: bool
+    """Neither use nor check the inertias of the robot file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +98,16 @@ class RobotOptions:
         """From what people give: joints to lock as texts or with their positions (rad or m), m/s², rad."""
         return cls(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
 
+    @classmethod
+    def of_keywords(cls, keywords: RobotKeywords) -> RobotOptions:
+        """From the keywords of a call (SI)."""
+        return cls.of(
+            keywords.get("lock", ()),
+            keywords.get("gravity"),
+            keywords.get("mount", (0.0, 0.0, 0.0)),
+            keywords.get("ignore_inertials", False),
+        )
+
     def load(self, robot: RobotLike) -> Robot:
         """The robot of a built-in name or a file, as these options say; a `Robot` as it is.
 
@@ -106,6 +132,18 @@ class RobotOptions:
             mounting=self.mount,
             inertials="ignore" if self.ignore_inertials else "check",
         )
+
+
+def check_keywords(job: Callable[..., object], given: Mapping[str, object], group: type) -> None:
+    """Refuse what a job does not take beyond its own arguments and the keys of `group`, a typed dictionary.
+
+    Raises:
+        UnknownKeyword: naming the nearest keyword and all that exist.
+    """
+    own = [name for name, parameter in signature(job).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    for name in given:
+        if name not in group.__annotations__:
+            raise UnknownKeyword(name, known=(*own, *group.__annotations__), where=job.__name__)
 
 
 def locked_joint(item: str) -> tuple[str, float]:

@@ -1,14 +1,16 @@
-"""What `excite` seeks, and what the motion must keep."""
+"""What `excite` seeks, and what the motion must keep: its keywords, and what they say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.chain.robot import Robot
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
@@ -21,13 +23,94 @@ from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit
 from dynid.excitation.limits.workspace import Workspace, WorkspaceLimit
 from dynid.excitation.sequential import Information
 from dynid.excitation.trajectory import Trajectory
+from dynid.excitation.trajectory_files import read_coefficients
+from dynid.workflow.doors import RobotKeywords, as_numbers, as_seed
 
-__all__ = ["CriterionName", "ExciteLimits", "ExciteSearch", "MotionFamily"]
+__all__ = [
+    "CriterionName",
+    "ExciteKeywords",
+    "ExciteLimits",
+    "ExciteSearch",
+    "LimitKeywords",
+    "MotionFamily",
+    "SearchKeywords",
+    "ShapeKeywords",
+    "TrajectoryLike",
+    "earlier_motions",
+]
 
 MotionFamily = Literal["fourier", "spline", "random", "sinusoids", "point-to-point", "reverse-poses", "gravity-poses"]
 """fourier and spline are optimised; random, sinusoids, point-to-point are for validation; poses are static."""
 CriterionName = Literal["condition", "scaled", "d-optimal"]
 """What the search makes small."""
+TrajectoryLike = str | PathLike[str] | Trajectory
+"""A file of coefficients, or a `Trajectory`."""
+
+
+class ShapeKeywords(TypedDict, total=False):
+    """What kind of motion."""
+
+    kind: MotionFamily
+    """fourier (the default) and spline are optimised; random, sinusoids, point-to-point are for validation;
+    reverse-poses and gravity-poses are static."""
+    poses: int
+    """Number of static poses; 40."""
+    harmonics: int
+    """Of the Fourier series, 5; a spline gets three control points for each."""
+    base_frequency: float | None
+    """Hz, one over the period; None is 0.1, or one over the duration."""
+    duration: float | None
+    """Seconds at full speed, rounded up to whole periods; None is one period."""
+
+
+class SearchKeywords(TypedDict, total=False):
+    """What is sought, and for how long."""
+
+    criterion: CriterionName
+    """What the search makes small, condition by default; d-optimal weighs by `noise`."""
+    noise: str | float | Sequence[float] | Array
+    """Standard deviation of the torque, N·m or N: one number, or one a joint; 1."""
+    after: TrajectoryLike | list[TrajectoryLike] | tuple[TrajectoryLike, ...]
+    """Trajectories that were run already, or their coefficient files: the new one adds most to them."""
+    start: str | Sequence[float] | Array | None
+    """Pose to start and stop at, rad or m; None is any."""
+    restarts: int
+    """Random points to start the search from; 8."""
+    time_budget: float
+    """Seconds after which the best so far is returned; 30."""
+    workers: int | None
+    """Threads; None is one a processor."""
+    seed: int
+    """Of the random points; 0."""
+
+
+class LimitKeywords(TypedDict, total=False):
+    """What the motion must keep, beyond the limits of the robot file."""
+
+    margin: float
+    """Fraction of ranges, velocities, accelerations and jerks left unused; 0."""
+    effort_margin: float
+    """Fraction of the effort limits left unused; 0.1."""
+    velocity: float
+    """Limit for all joints, rad/s or m/s; none by default."""
+    acceleration: float
+    """Limit for all joints, rad/s² or m/s²; none by default."""
+    jerk: float
+    """Limit for all joints, rad/s³ or m/s³; none by default."""
+    floor: float | None
+    """Height that no link may go below, m in the base frame."""
+    box: tuple[float, float, float, float, float, float] | None
+    """Box to stay in: xmin ymin zmin xmax ymax zmax, m in the base frame."""
+    clearance: float
+    """Distance to floor, box and itself, m; 0.02."""
+    self_collision: bool
+    """Check collision geometry where the robot file has any; yes by default."""
+    packages: Sequence[str | PathLike[str]]
+    """Folders of package:// meshes."""
+
+
+class ExciteKeywords(ShapeKeywords, SearchKeywords, LimitKeywords, RobotKeywords, total=False):
+    """All that `dynid.excite` takes beyond its own arguments (SI): the shape, the search, limits and the robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +137,22 @@ class ExciteLimits:
     """Whether collision geometry is checked where the robot file has any."""
     packages: tuple[Path, ...]
     """Folders of package:// meshes."""
+
+    @classmethod
+    def of(cls, keywords: LimitKeywords) -> ExciteLimits:
+        """From the keywords of a call (SI)."""
+        return cls(
+            margin=keywords.get("margin", 0.0),
+            effort_margin=keywords.get("effort_margin", 0.1),
+            velocity=keywords.get("velocity", np.inf),
+            acceleration=keywords.get("acceleration", np.inf),
+            jerk=keywords.get("jerk", np.inf),
+            floor=keywords.get("floor"),
+            box=keywords.get("box"),
+            clearance=keywords.get("clearance", 0.02),
+            self_collision=keywords.get("self_collision", True),
+            packages=tuple(Path(folder) for folder in keywords.get("packages", ())),
+        )
 
     def motion(self, robot: Robot) -> MotionLimits:
         """Limits of the joints (SI)."""
@@ -121,6 +220,31 @@ class ExciteSearch:
             if getattr(self, name) not in get_args(known):
                 raise ConfigError(f"{name}: no {getattr(self, name)!r}; known: {', '.join(get_args(known))}")
 
+    @classmethod
+    def of(cls, rate: float, keywords: ExciteKeywords) -> ExciteSearch:
+        """From the keywords of a call, for a measurement at a rate in Hz.
+
+        Raises:
+            ConfigError: for a value of another type, or a name that does not exist.
+        """
+        start = keywords.get("start")
+        return cls(
+            kind=keywords.get("kind", "fourier"),
+            poses=keywords.get("poses", 40),
+            harmonics=keywords.get("harmonics", 5),
+            base_frequency=keywords.get("base_frequency"),
+            duration=keywords.get("duration"),
+            rate=rate,
+            criterion=keywords.get("criterion", "condition"),
+            noise=as_numbers("noise", keywords.get("noise", 1.0)),
+            after=tuple(_trajectory(one) for one in earlier_motions(keywords)),
+            start=None if start is None else as_numbers("start", start),
+            restarts=keywords.get("restarts", 8),
+            time_budget=keywords.get("time_budget", 30.0),
+            workers=keywords.get("workers"),
+            seed=as_seed(keywords.get("seed", 0)),
+        )
+
     @property
     def is_searched(self) -> bool:
         """Whether the motion is optimised."""
@@ -172,3 +296,17 @@ class ExciteSearch:
         if self.criterion == "d-optimal":
             return DOptimality(noise_std=self.noise, n_samples=n_samples)
         return ConditionNumber(scaled=self.criterion == "scaled")
+
+
+def earlier_motions(keywords: SearchKeywords) -> Sequence[TrajectoryLike]:
+    """What `after` names: motions that were run already."""
+    after = keywords.get("after", ())
+    return tuple(after) if isinstance(after, list | tuple) else (after,)
+
+
+def _trajectory(one: TrajectoryLike) -> Trajectory:
+    if isinstance(one, Trajectory):
+        return one
+    if not isinstance(one, str | PathLike):
+        raise ConfigError(f"after: expected a file of coefficients or a Trajectory, got {type(one).__name__}")
+    return read_coefficients(Path(one))

@@ -21,10 +21,10 @@ from dynid.regression.feasible.prior import Prior
 from dynid.regression.friction.choice import FrictionChoice, needs_search
 from dynid.regression.problem import Regression
 
-__all__ = ["DEFAULT_FRICTION", "Condition", "FitOptions", "PriorRule"]
+__all__ = ["DEFAULT_FRICTION", "ConditionChoice", "FitOptions", "PriorRule"]
 
 DEFAULT_FRICTION = "viscous+coulomb+offset"
-Condition = Literal["triangle", "inertia"]
+ConditionChoice = Literal["triangle", "inertia"]
 PriorRule = Literal["auto", "nominal", "entropic", "centred"]
 
 
@@ -42,7 +42,7 @@ class FitOptions:
     """CSV with parameter,lower,upper."""
     total_mass: tuple[float, float] | None = None
     """Least and largest mass of all links, kg."""
-    condition: Condition = "triangle"
+    condition: ConditionChoice = "triangle"
     """triangle: full consistency; inertia: the papers' weaker 6×6."""
     prior: PriorRule = "auto"
     """How to choose among parameters that fit alike."""
@@ -52,7 +52,7 @@ class FitOptions:
     """Rows slower than this are masked, rad/s, or auto."""
 
     def __post_init__(self) -> None:
-        names = {"estimator": tuple(ESTIMATORS), "condition": get_args(Condition), "prior": get_args(PriorRule)}
+        names = {"estimator": tuple(ESTIMATORS), "condition": get_args(ConditionChoice), "prior": get_args(PriorRule)}
         for name, known in names.items():
             value = getattr(self, name)
             if value not in known and not (name == "estimator" and isinstance(value, Estimator)):
@@ -68,7 +68,7 @@ class FitOptions:
         rotor_inertia: bool,
         bounds: str | PathLike[str] | None,
         total_mass: tuple[float, float] | None,
-        condition: Condition,
+        condition: ConditionChoice,
         prior: PriorRule,
         delay: float | str,
         min_velocity: float | str,

@@ -36,7 +36,7 @@ from dynid.validation.torque import compare_torque
 from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
-from dynid.workflow.fit_options import DEFAULT_FRICTION, Condition, FitOptions, PriorRule
+from dynid.workflow.fit_options import DEFAULT_FRICTION, ConditionChoice, FitOptions, PriorRule
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
 from dynid.workflow.logs import Log
@@ -74,7 +74,7 @@ def identify(
     rotor_inertia: bool = False,
     bounds: str | PathLike[str] | None = None,
     total_mass: tuple[float, float] | None = None,
-    condition: Condition = "triangle",
+    condition: ConditionChoice = "triangle",
     prior: PriorRule = "auto",
     delay: float | Literal["auto"] | str = "0",
     min_velocity: float | Literal["auto"] | str = "0",

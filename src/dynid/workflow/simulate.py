@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -18,32 +19,34 @@ from dynid.errors import ConfigError, ParameterError, RecordingError
 from dynid.excitation.trajectory import Trajectory
 from dynid.recording.raw import RawLog
 from dynid.recording.readers import read_recording
-from dynid.simulation.closed_loop import Controller
 from dynid.simulation.motions import MotionKind, motion_of, smooth_motion
-from dynid.simulation.sensors import Level, SensorModel, VelocitySource
 from dynid.simulation.synthetic import plausible_parameters, synthesise
 from dynid.workflow.doors import (
     LogLike,
     RobotLike,
     RobotOptions,
-    as_locks,
     as_logs,
-    as_numbers,
     as_seed,
     as_torque_model,
+    check_keywords,
     raw_log,
 )
 from dynid.workflow.progress import Progress, silent
-from dynid.workflow.simulation import LoopJson, SensorsJson, Simulation, truth_json
+from dynid.workflow.simulate_options import (
+    SimulateKeywords,
+    asked_controller,
+    asked_loop,
+    asked_sensors,
+    sensor_model,
+)
+from dynid.workflow.simulation import Simulation, truth_json
 
-__all__ = ["NoiseLike", "simulate"]
+__all__ = ["simulate"]
 
 DEFAULT_RATE_HZ = 500.0
 """Samples a second of a motion that no file gives."""
 DEFAULT_DURATION = 20.0
 """Seconds of a motion that no file gives."""
-NoiseLike = str | float | Sequence[float]
-"""Standard deviation in the unit of the signal, or a text such as 1%, of its RMS; one, or one a joint."""
 
 
 @one_blas_thread()
@@ -57,26 +60,8 @@ def simulate(
     friction: str = "viscous+coulomb+offset",
     friction_values: str | PathLike[str] | Mapping[str, float] | None = None,
     seed: int | np.random.Generator = 0,
-    noise_q: NoiseLike = "1e-5",
-    noise_dq: NoiseLike = "1e-3",
-    noise_tau: NoiseLike = "1%",
-    encoder_counts: float | None = None,
-    torque_step: float = 0.0,
-    torque_offset: NoiseLike = "0",
-    delay: float = 0.0,
-    jitter: float = 0.0,
-    stamp_noise: float = 0.0,
-    dropout: float = 0.0,
-    velocity: VelocitySource = "measured",
-    gains: str | Sequence[float] | None = None,
-    closed_loop: bool = False,
-    wrong: float = 0.2,
-    natural_frequency: float = 20.0,
-    lock: Iterable[str] | Mapping[str, float] = (),
-    gravity: tuple[float, float, float] | None = None,
-    mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    ignore_inertials: bool = False,
     progress: Progress = silent,
+    **keywords: Unpack[SimulateKeywords],
 ) -> Simulation:
     """A log with known truth, friction and noise: what the command ``dynid simulate`` does (SI).
 
@@ -91,49 +76,22 @@ def simulate(
         friction_values: values by symbol (fc for all joints), as a mapping, as a text fv1=0.2,fc=1.5 or as a file; what
             is not given is plausible for the robot.
         seed: the same number gives the same log; or a generator to draw from.
-        noise_q: noise of positions: rad or m, or 1% of the RMS; one, or one a joint.
-        noise_dq: noise of velocities, per s, in the same way.
-        noise_tau: noise of torques, N·m or N, in the same way.
-        encoder_counts: counts a revolution (or a m); None is exact.
-        torque_step: torque of the last bit, N·m or N.
-        torque_offset: constant torque the log has too much, N·m or N.
-        delay: seconds by which torque lags behind position.
-        jitter: standard deviation of the sampling times, s; stamps are right.
-        stamp_noise: standard deviation of wrong stamps, s.
-        dropout: fraction of samples lost.
-        velocity: where the velocities of the log come from: measured, differentiated or none.
-        gains: drive gains in N·m/A: the log holds currents in place of torques.
-        closed_loop: simulate the arm forward under computed torque from a wrong model.
-        wrong: relative error of the controller's model.
-        natural_frequency: of the critically damped control, rad/s.
-        lock: joints to freeze, names or JOINT=VALUE (rad or m).
-        gravity: in world axes, m/s²; None is the file's, or −z.
-        mount: roll, pitch, yaw of the base in the world, rad.
-        ignore_inertials: neither use nor check the inertias of the robot file.
         progress: hears what is being done.
+        keywords: `SimulateKeywords`, which tells the unit and the default of each.
+            What the log gets wrong: noise_q, noise_dq, noise_tau, encoder_counts, torque_step, torque_offset, delay,
+            jitter, stamp_noise, dropout, velocity, gains.
+            The control loop: closed_loop, wrong, natural_frequency.
+            The robot file: lock, gravity, mount, ignore_inertials.
 
     Raises:
-        DynidError: wrong input, naming the parameter and what was expected.
+        UnknownKeyword: a keyword that does not exist, naming the nearest.
+        DynidError: any other wrong input, naming the parameter and what was expected.
     """
+    check_keywords(simulate, keywords, SimulateKeywords)
     number = None if isinstance(seed, np.random.Generator) else as_seed(seed)
     rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(number)
-    options = RobotOptions(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
-    loaded = options.load(robot)
-    asked: SensorsJson = {
-        "noise_q": _text("noise_q", noise_q),
-        "noise_dq": _text("noise_dq", noise_dq),
-        "noise_tau": _text("noise_tau", noise_tau),
-        "encoder_counts": encoder_counts,
-        "torque_step": torque_step,
-        "torque_offset": _text("torque_offset", torque_offset),
-        "delay": delay,
-        "jitter": jitter,
-        "stamp_noise": stamp_noise,
-        "dropout": dropout,
-        "velocity": velocity,
-        "gains": None if gains is None else _text("gains", gains),
-    }
-    loop: LoopJson = {"closed_loop": closed_loop, "wrong": wrong, "natural_frequency": natural_frequency}
+    loaded = RobotOptions.of_keywords(keywords).load(robot)
+    sensors, loop = asked_sensors(keywords), asked_loop(keywords)
     model = as_torque_model(loaded, friction)
     theta = plausible_parameters(model, values=_values(friction_values, model))
     commanded = _motion(loaded, trajectory, motion, rate, duration, rng)
@@ -143,8 +101,8 @@ def simulate(
         commanded,
         rng,
         theta=theta,
-        sensors=_sensors(asked),
-        controller=Controller(natural_frequency=natural_frequency, wrong=wrong) if closed_loop else None,
+        sensors=sensor_model(sensors),
+        controller=asked_controller(loop),
         source="memory",
         progress=lambda share: progress("simulating the closed loop", share),
     )
@@ -152,38 +110,8 @@ def simulate(
     followed = (
         None if trajectory is None else fspath(trajectory) if isinstance(trajectory, str | PathLike) else "memory"
     )
-    truth = truth_json(result, asked, loop, friction=friction, seed=number, trajectory=followed)
+    truth = truth_json(result, sensors, loop, friction=friction, seed=number, trajectory=followed)
     return Simulation(result, truth, tuple(file for file in files if file.is_file()))
-
-
-def _text(name: str, values: NoiseLike) -> str:
-    """Numbers as a text joined by commas, as the truth has them."""
-    if isinstance(values, str):
-        return values
-    return ",".join(repr(value) for value in as_numbers(name, values))
-
-
-def _sensors(asked: SensorsJson) -> SensorModel:
-    return SensorModel(
-        q_noise=_level("noise_q", asked["noise_q"]),
-        dq_noise=_level("noise_dq", asked["noise_dq"]),
-        tau_noise=_level("noise_tau", asked["noise_tau"]),
-        encoder_counts=asked["encoder_counts"],
-        tau_step=asked["torque_step"],
-        tau_offset=as_numbers("torque_offset", asked["torque_offset"]),
-        delay=asked["delay"],
-        jitter=asked["jitter"],
-        stamp_noise=asked["stamp_noise"],
-        dropout=asked["dropout"],
-        velocity=asked["velocity"],
-        drive_gains=None if asked["gains"] is None else as_numbers("gains", asked["gains"]),
-    )
-
-
-def _level(name: str, text: str) -> Level:
-    if text.endswith("%"):
-        return Level(relative=tuple(0.01 * value for value in as_numbers(name, text.replace("%", ""))))
-    return Level(absolute=as_numbers(name, text))
 
 
 def _motion(

@@ -45,6 +45,7 @@ MODULES = (
     "origin",
     "export",
     "report",
+    "savers",
     "save",
     "campaign",
     "demo",

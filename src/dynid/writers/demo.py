@@ -25,7 +25,8 @@ from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.simulate import simulate
 from dynid.workflow.simulation import Simulation
-from dynid.writers.save import Saved, save
+from dynid.writers.save import save
+from dynid.writers.savers.saved import Saved
 
 __all__ = ["Demonstration", "demo"]
 

@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from dynid.chain.consistency import consistency
 from dynid.chain.formats.assembly import Carried, carried_bodies, frozen_joints, read_bodies, robot_of_bodies
 from dynid.chain.formats.bodies import Body, BodyTree
-from dynid.chain.formats.xml import Document, parse_markup, read_markup
+from dynid.chain.formats.xml import Markup, parse_markup, read_markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import Joint, Robot
 from dynid.errors import ExportError, RobotError
@@ -40,7 +40,7 @@ class Share:
 class Template:
     """A robot file whose joints are those of the model."""
 
-    document: Document
+    document: Markup
     tree: BodyTree
     robot: Robot
     """As the file says, locked as the model's."""
@@ -104,7 +104,7 @@ def read_template(path: Path, robot: Robot, lock: Mapping[str, float], roots: tu
     return template_of(document, robot, lock)
 
 
-def template_of(document: Document, robot: Robot, lock: Mapping[str, float]) -> Template:
+def template_of(document: Markup, robot: Robot, lock: Mapping[str, float]) -> Template:
     """The template of an XML document (SI).
 
     Raises:

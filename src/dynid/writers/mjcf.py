@@ -40,7 +40,7 @@ from dynid.writers.exported import (
 from dynid.writers.in_place import Share, Template, read_template, reread
 from dynid.writers.joint_terms import PassiveTerms
 from dynid.writers.mjcf_check import NOT_INSTALLED, mujoco_torque, own_torque, pinocchio_mjcf_torque
-from dynid.writers.robot_file import UNLIMITED, RobotContent, number, numbers, robot_content
+from dynid.writers.robot_file import UNLIMITED, RobotContent, exact_number, exact_numbers, robot_content
 
 __all__ = ["mjcf_text", "write_mjcf"]
 
@@ -146,22 +146,28 @@ def mjcf_text(
     for text in comments:
         root.append(etree.Comment(text))
     etree.SubElement(root, "compiler", angle="radian", autolimits="true")
-    etree.SubElement(root, "option", gravity=numbers(robot.gravity))
+    etree.SubElement(root, "option", gravity=exact_numbers(robot.gravity))
     bodies: list[etree._Element] = []
     world = etree.SubElement(root, "worldbody")
     for j, (joint, link) in enumerate(zip(robot.joints, links, strict=True)):
         T = joint.T_parent_link(0.0)
         above = world if joint.parent == BASE else bodies[joint.parent]
-        place = {"pos": numbers(T[:3, 3]), "quat": numbers(_quaternion(T[:3, :3]))}
+        place = {"pos": exact_numbers(T[:3, 3]), "quat": exact_numbers(_quaternion(T[:3, :3]))}
         body = etree.SubElement(above, "body", {"name": _body_name(joint.link.name), **place})
         ten = link.to_order("mjcf")
-        etree.SubElement(body, "inertial", pos=numbers(ten[1:4]), mass=number(link.mass), fullinertia=numbers(ten[4:]))
+        etree.SubElement(
+            body,
+            "inertial",
+            pos=exact_numbers(ten[1:4]),
+            mass=exact_number(link.mass),
+            fullinertia=exact_numbers(ten[4:]),
+        )
         etree.SubElement(body, "joint", _joint_attributes(joint, passive, j))
         bodies.append(body)
     motors = etree.SubElement(root, "actuator")
     for joint in robot.joints:
         effort = joint.limits.effort
-        limit = {"ctrlrange": f"{number(-effort)} {number(effort)}"} if 0.0 < effort < np.inf else {}
+        limit = {"ctrlrange": f"{exact_number(-effort)} {exact_number(effort)}"} if 0.0 < effort < np.inf else {}
         etree.SubElement(motors, "motor", {"name": joint.name, "joint": joint.name, **limit})
     etree.indent(root)
     return etree.tostring(root, encoding="unicode") + "\n"
@@ -177,14 +183,14 @@ def _joint_attributes(joint: Joint, passive: PassiveTerms, j: int) -> dict[str, 
     attributes = {
         "name": joint.name,
         "type": "hinge" if joint.type == "revolute" else "slide",
-        "axis": numbers(R.T @ joint.axis),
-        "pos": numbers(-R.T @ p),
+        "axis": exact_numbers(R.T @ joint.axis),
+        "pos": exact_numbers(-R.T @ p),
     }
     lower, upper = joint.limits.lower, joint.limits.upper
     if (np.isfinite(lower) or np.isfinite(upper)) and lower < upper:
-        attributes["range"] = f"{number(max(lower, -UNLIMITED))} {number(min(upper, UNLIMITED))}"
+        attributes["range"] = f"{exact_number(max(lower, -UNLIMITED))} {exact_number(min(upper, UNLIMITED))}"
     values = (passive.rotor[j], passive.damping[j], passive.friction[j])
-    return attributes | {name: number(float(value)) for name, value in zip(PASSIVE, values, strict=True) if value}
+    return attributes | {name: exact_number(float(value)) for name, value in zip(PASSIVE, values, strict=True) if value}
 
 
 def _quaternion(R: Matrix3) -> Float[Array, " 4"]:
@@ -236,15 +242,15 @@ def _inertial_edits(document: Document, share: Share) -> list[Edit]:
     ten = own.to_order("mjcf")
     element = None if body.inertial is None else body.inertial.element
     if element is None or body.inertial is None:
-        values = {"pos": numbers(ten[1:4]), "mass": number(own.mass), "fullinertia": numbers(ten[4:])}
+        values = {"pos": exact_numbers(ten[1:4]), "mass": exact_number(own.mass), "fullinertia": exact_numbers(ten[4:])}
         return [InsertChild(body.element, NewElement("inertial", values))]
     if element.getparent() is not body.element:
         raise document.fault(element, "inside a <frame>; export a fresh file, without `template`")
-    edits: list[Edit] = [SetAttribute(element, "mass", number(own.mass))]
+    edits: list[Edit] = [SetAttribute(element, "mass", exact_number(own.mass))]
     if not np.array_equal(own.com, body.inertial.com):
-        edits.append(SetAttribute(element, "pos", numbers(own.com)))
+        edits.append(SetAttribute(element, "pos", exact_numbers(own.com)))
     if element.get("fullinertia") is not None:
-        return [*edits, SetAttribute(element, "fullinertia", numbers(ten[4:]))]
+        return [*edits, SetAttribute(element, "fullinertia", exact_numbers(ten[4:]))]
     R = body.inertial.T_body_inertial[:3, :3]
     tensor = R.T @ own.inertia_com @ R
     moments = np.diag(tensor)
@@ -252,8 +258,8 @@ def _inertial_edits(document: Document, share: Share) -> list[Edit]:
         moments, R = np.linalg.eigh(own.inertia_com)
         R = R * np.sign(np.linalg.det(R))
         edits += [RemoveAttribute(element, name) for name in ORIENTATIONS if name != "quat" and element.get(name)]
-        edits.append(SetAttribute(element, "quat", numbers(_quaternion(R))))
-    return [*edits, SetAttribute(element, "diaginertia", numbers(moments))]
+        edits.append(SetAttribute(element, "quat", exact_numbers(_quaternion(R))))
+    return [*edits, SetAttribute(element, "diaginertia", exact_numbers(moments))]
 
 
 def _joint_edits(template: Template, passive: PassiveTerms, notices: list[str]) -> list[Edit]:
@@ -267,7 +273,7 @@ def _joint_edits(template: Template, passive: PassiveTerms, notices: list[str]) 
         # Inherited defaults count as the element's own here; what it says itself overrides them.
         for attribute, value in zip(PASSIVE, values, strict=True):
             if document.number(element, attribute, 0.0) != value:
-                edits.append(SetAttribute(element, attribute, number(float(value))))
+                edits.append(SetAttribute(element, attribute, exact_number(float(value))))
                 if value == 0.0:
                     notices.append(f"{name}: {attribute} of the file set to 0, since the model has none")
         if document.number(element, "stiffness", 0.0) != 0.0:

@@ -15,7 +15,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.writers.exported import full_links, require_consistent, warning_line, xml_comment
 from dynid.writers.joint_terms import PassiveTerms, passive_terms
 
-__all__ = ["UNLIMITED", "RobotContent", "number", "numbers", "robot_content"]
+__all__ = ["UNLIMITED", "RobotContent", "exact_number", "exact_numbers", "robot_content"]
 
 UNLIMITED = 1e6
 """Written where a file needs a limit and the robot has none: far beyond any joint; rad, m, per s, N·m or N."""
@@ -81,11 +81,11 @@ def robot_content(model: IdentifiedModel, path: Path, *, file: str, rotors: bool
     )
 
 
-def number(value: float) -> str:
+def exact_number(value: float) -> str:
     """A number (any unit) that reads back to the last bit."""
     return repr(value + 0.0)  # no minus zero
 
 
-def numbers(values: Float[Array, " n"]) -> str:
+def exact_numbers(values: Float[Array, " n"]) -> str:
     """Numbers (any unit) with spaces between them."""
-    return " ".join(map(number, values.tolist()))
+    return " ".join(map(exact_number, values.tolist()))

@@ -23,7 +23,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.writers.exported import DEFAULTS, Exported, ExportOptions, export_motion, relative_error, require_agreement
 from dynid.writers.in_place import Share, Template, read_template
 from dynid.writers.joint_terms import PassiveTerms
-from dynid.writers.robot_file import UNLIMITED, number, numbers, robot_content
+from dynid.writers.robot_file import UNLIMITED, exact_number, exact_numbers, robot_content
 
 __all__ = ["urdf_text", "write_urdf"]
 
@@ -81,10 +81,10 @@ def _inertial_edits(shares: Sequence[Share]) -> list[Edit]:
             continue
         element = None if body.inertial is None else body.inertial.element
         if body.inertial is None or element is None:
-            entries = dict(zip(URDF_TENSOR, map(number, own.to_order("urdf")[4:].tolist()), strict=True))
+            entries = dict(zip(URDF_TENSOR, map(exact_number, own.to_order("urdf")[4:].tolist()), strict=True))
             parts = (
-                NewElement("origin", {"xyz": numbers(own.com), "rpy": "0 0 0"}),
-                NewElement("mass", {"value": number(own.mass)}),
+                NewElement("origin", {"xyz": exact_numbers(own.com), "rpy": "0 0 0"}),
+                NewElement("mass", {"value": exact_number(own.mass)}),
                 NewElement("inertia", entries),
             )
             edits.append(InsertChild(body.element, NewElement("inertial", {}, parts)))
@@ -93,13 +93,13 @@ def _inertial_edits(shares: Sequence[Share]) -> list[Edit]:
         R = body.inertial.T_body_inertial[:3, :3]
         tensor = R.T @ own.inertia_com @ R
         if not np.array_equal(own.com, body.inertial.com):
-            edits.append(_attribute(element, "origin", {"xyz": numbers(own.com)}))
-        edits.append(_attribute(element, "mass", {"value": number(own.mass)}))
+            edits.append(_attribute(element, "origin", {"xyz": exact_numbers(own.com)}))
+        edits.append(_attribute(element, "mass", {"value": exact_number(own.mass)}))
         inertia = element.find("inertia")
         assert inertia is not None, "the reader insists on it"
         for name in URDF_TENSOR:
             value = float(tensor["xyz".index(name[1]), "xyz".index(name[2])])
-            edits.append(SetAttribute(inertia, name, number(value)))
+            edits.append(SetAttribute(inertia, name, exact_number(value)))
     return edits
 
 
@@ -122,12 +122,12 @@ def _joint_edits(template: Template, passive: PassiveTerms) -> list[Edit]:
         dynamics = element.find("dynamics")
         if dynamics is None:
             if any(values.values()):
-                texts = {key: number(value) for key, value in values.items()}
+                texts = {key: exact_number(value) for key, value in values.items()}
                 edits.append(InsertChild(element, NewElement("dynamics", texts)))
             continue
         for key, value in values.items():
             if template.document.number(dynamics, key, 0.0) != value:
-                edits.append(SetAttribute(dynamics, key, number(value)))
+                edits.append(SetAttribute(dynamics, key, exact_number(value)))
     return edits
 
 
@@ -168,10 +168,10 @@ def _free_name(name: str, robot: Robot) -> str:
 def _add_link(root: etree._Element, joint: Joint, link: InertialParameters) -> None:
     element = etree.SubElement(root, "link", name=joint.link.name)
     inertial = etree.SubElement(element, "inertial")
-    etree.SubElement(inertial, "origin", xyz=numbers(link.com), rpy="0 0 0")
-    etree.SubElement(inertial, "mass", value=number(link.mass))
+    etree.SubElement(inertial, "origin", xyz=exact_numbers(link.com), rpy="0 0 0")
+    etree.SubElement(inertial, "mass", value=exact_number(link.mass))
     values = link.to_order("urdf")[4:].tolist()
-    etree.SubElement(inertial, "inertia", {k: number(v) for k, v in zip(URDF_TENSOR, values, strict=True)})
+    etree.SubElement(inertial, "inertia", {k: exact_number(v) for k, v in zip(URDF_TENSOR, values, strict=True)})
 
 
 def _add_joint(root: etree._Element, robot: Robot, joint: Joint, friction: tuple[float, float]) -> None:
@@ -184,14 +184,14 @@ def _add_joint(root: etree._Element, robot: Robot, joint: Joint, friction: tuple
     T_carrier: Transform = np.eye(4) if joint.parent == BASE else robot.joints[joint.parent].T_joint_link
     T = T_carrier @ joint.T_parent_joint
     rpy = _rpy(T[:3, :3])
-    etree.SubElement(element, "origin", xyz=numbers(T[:3, 3]), rpy=numbers(rpy))
-    etree.SubElement(element, "axis", xyz=numbers(joint.axis))
+    etree.SubElement(element, "origin", xyz=exact_numbers(T[:3, 3]), rpy=exact_numbers(rpy))
+    etree.SubElement(element, "axis", xyz=exact_numbers(joint.axis))
     bounds = {"effort": _limit(limits.effort), "velocity": _limit(limits.velocity)}
     if not endless:
         bounds |= {"lower": _limit(limits.lower), "upper": _limit(limits.upper)}
     bounds |= {name: _limit(value) for name in ("acceleration", "jerk") if np.isfinite(value := getattr(limits, name))}
     etree.SubElement(element, "limit", bounds)
-    etree.SubElement(element, "dynamics", damping=number(friction[0]), friction=number(friction[1]))
+    etree.SubElement(element, "dynamics", damping=exact_number(friction[0]), friction=exact_number(friction[1]))
 
 
 def _rpy(R: Matrix3) -> Vector3:

@@ -13,7 +13,7 @@ from dynid.arrays import Transform
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Mimic
 from dynid.chain.formats.mjcf import read_mjcf_bodies
 from dynid.chain.formats.urdf import read_urdf_bodies
-from dynid.chain.formats.xml import Document, read_markup
+from dynid.chain.formats.xml import Markup, read_markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, Joint, Link, Robot
 from dynid.errors import RobotError
@@ -36,7 +36,7 @@ _ADVICE = (
     "inertias"
 )
 
-BODY_READERS: Mapping[str, tuple[str, Callable[[Document], BodyTree]]] = {
+BODY_READERS: Mapping[str, tuple[str, Callable[[Markup], BodyTree]]] = {
     "robot": ("URDF", read_urdf_bodies),
     "mujoco": ("MJCF", read_mjcf_bodies),
 }
@@ -65,7 +65,7 @@ def read_robot_file(
     return robot_of_bodies(read_bodies(Path(path)), inertials, lock or {})
 
 
-def read_bodies(source: Path | Document) -> BodyTree:
+def read_bodies(source: Path | Markup) -> BodyTree:
     """The bodies of a URDF or MJCF file one by one (SI), before anything is lumped or refused."""
     document = read_markup(source) if isinstance(source, Path) else source
     tag = document.root.tag

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Transform, Vector3, freeze_arrays
-from dynid.chain.formats.xml import Document, Element
+from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import STANDARD_GRAVITY, Limits
 from dynid.errors import RobotFileError
@@ -118,7 +118,7 @@ class BodyTree:
     bodies: tuple[Body, ...]
     gravity: Vector3 = field(default_factory=lambda: np.array([0.0, 0.0, -STANDARD_GRAVITY]))
     """In base axes, m/s²."""
-    document: Document | None = None
+    document: Markup | None = None
     """None for a robot that does not come from XML."""
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ class BodyTree:
         return RobotFileError(f"{self.describe(part.element, part.name)}: {problem}")
 
 
-def depth_first(document: Document, bodies: Sequence[Body]) -> tuple[Body, ...]:
+def depth_first(document: Markup, bodies: Sequence[Body]) -> tuple[Body, ...]:
     """The bodies in depth-first order, siblings as in the file.
 
     Raises:
@@ -166,7 +166,7 @@ def depth_first(document: Document, bodies: Sequence[Body]) -> tuple[Body, ...]:
     return tuple(ordered)
 
 
-def refuse_doubles(document: Document, elements: Sequence[tuple[str, Element]], kind: str) -> None:
+def refuse_doubles(document: Markup, elements: Sequence[tuple[str, Element]], kind: str) -> None:
     """Refuse a name that two elements share.
 
     Raises:

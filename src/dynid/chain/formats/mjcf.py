@@ -19,7 +19,7 @@ from dynid.chain.formats.mjcf_parts import (
     read_shape,
     welded,
 )
-from dynid.chain.formats.xml import Document, Element
+from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.placement import rotation_about, transform, unit
 from dynid.chain.robot import Limits
@@ -43,7 +43,7 @@ class _Place:
     T_parent_body: Transform
 
 
-def read_mjcf_bodies(document: Document) -> BodyTree:
+def read_mjcf_bodies(document: Markup) -> BodyTree:
     """Every body of an MJCF with the joint that carries it, SI, in MuJoCo's order.
 
     Several joints of one body become a chain of bodies without mass.
@@ -67,7 +67,7 @@ def read_mjcf_bodies(document: Document) -> BodyTree:
 class _Reader:
     """The walk through one `<worldbody>`; holds what applies to the whole file."""
 
-    def __init__(self, document: Document, compiler: Compiler) -> None:
+    def __init__(self, document: Markup, compiler: Compiler) -> None:
         self.document = document
         self.compiler = compiler
         self.joint_names = self._names("joint")

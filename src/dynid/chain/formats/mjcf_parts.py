@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Transform
 from dynid.chain.formats.bodies import Inertial
-from dynid.chain.formats.xml import Document, Element
+from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.placement import rotation_about, transform
 
@@ -38,7 +38,7 @@ class Compiler:
         """An angle of the file in rad."""
         return value if self.radian else float(np.deg2rad(value))
 
-    def rotation(self, document: Document, element: Element) -> Matrix3:
+    def rotation(self, document: Markup, element: Element) -> Matrix3:
         """The orientation of an element from whichever of the five notations it uses.
 
         Raises:
@@ -77,7 +77,7 @@ class Compiler:
         return R
 
 
-def read_compiler(document: Document) -> Compiler:
+def read_compiler(document: Markup) -> Compiler:
     """The settings of all `<compiler>` elements; later ones win.
 
     Raises:
@@ -126,7 +126,7 @@ def rotation_to(direction: Float[Array, " 3"]) -> Matrix3:
     return rotation_about(axis / sine, float(np.arctan2(sine, direction[2])))
 
 
-def inherit_defaults(document: Document) -> None:
+def inherit_defaults(document: Markup) -> None:
     """Write into every joint, geom, equality and actuator the attributes that its default class gives it.
 
     Only the parsed tree changes, never the document's bytes.
@@ -152,7 +152,7 @@ def inherit_defaults(document: Document) -> None:
         _fill(element, classes[name].get("actuator" if in_actuator else tag, {}))
 
 
-def _default_classes(document: Document) -> dict[str, dict[str, dict[str, str]]]:
+def _default_classes(document: Markup) -> dict[str, dict[str, dict[str, str]]]:
     """Class name to tag to attributes, those of the enclosing classes included."""
     classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
     stack: list[tuple[Element, str | None]] = [(default, None) for default in document.root.iterchildren("default")]
@@ -206,7 +206,7 @@ class GeomShape:
     """None for a mesh with mass, whose inertia only the mesh knows."""
 
 
-def read_shape(document: Document, compiler: Compiler, geom: Element, T_body_frame: Transform) -> GeomShape:
+def read_shape(document: Markup, compiler: Compiler, geom: Element, T_body_frame: Transform) -> GeomShape:
     """A geom in its body's frame, SI; weightless outside the compiler's inertia groups."""
     kind = geom.get("type", "sphere" if geom.get("mesh") is None else "mesh")
     first, last = compiler.inertia_groups
@@ -239,7 +239,7 @@ def read_shape(document: Document, compiler: Compiler, geom: Element, T_body_fra
 
 
 def _solid(
-    document: Document, geom: Element, kind: str, sizes: list[float]
+    document: Markup, geom: Element, kind: str, sizes: list[float]
 ) -> tuple[float, tuple[float, float, float], Float[Array, " 3"]]:
     """Volume (m³), half sizes (m) and principal moments per mass (m²) of a homogeneous solid."""
     n_sizes = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}.get(kind)

@@ -20,7 +20,7 @@ from dynid.chain.formats.bodies import (
     depth_first,
     refuse_doubles,
 )
-from dynid.chain.formats.xml import Document, Element
+from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.placement import rotation_rpy, transform
 from dynid.chain.robot import Limits
@@ -39,7 +39,7 @@ _KINDS: dict[str, Literal["revolute", "prismatic", "fixed"]] = {
 }
 
 
-def read_urdf_bodies(document: Document) -> BodyTree:
+def read_urdf_bodies(document: Markup) -> BodyTree:
     """Every link of a URDF with the joint that carries it, SI.
 
     Raises:
@@ -66,7 +66,7 @@ def read_urdf_bodies(document: Document) -> BodyTree:
 
 
 def _carried(
-    document: Document, links: set[str], joints: list[tuple[str, Element]]
+    document: Markup, links: set[str], joints: list[tuple[str, Element]]
 ) -> dict[str, tuple[str | None, BodyJoint | None]]:
     """Child link to its parent link and joint."""
     carried: dict[str, tuple[str | None, BodyJoint | None]] = {}
@@ -95,7 +95,7 @@ def _carried(
     return carried
 
 
-def _joint(document: Document, name: str, element: Element) -> BodyJoint:
+def _joint(document: Markup, name: str, element: Element) -> BodyJoint:
     kind = document.text(element, "type")
     if kind not in _KINDS:
         known = ", ".join(_KINDS)
@@ -123,7 +123,7 @@ def _joint(document: Document, name: str, element: Element) -> BodyJoint:
     )
 
 
-def _limits(document: Document, joint: Element, *, bounded: bool) -> Limits:
+def _limits(document: Markup, joint: Element, *, bounded: bool) -> Limits:
     element = joint.find("limit")
     if element is None:
         return Limits()
@@ -135,7 +135,7 @@ def _limits(document: Document, joint: Element, *, bounded: bool) -> Limits:
     return Limits(lower, upper, **rates)
 
 
-def _mimic(document: Document, joint: Element) -> Mimic | None:
+def _mimic(document: Markup, joint: Element) -> Mimic | None:
     element = joint.find("mimic")
     if element is None:
         return None
@@ -143,7 +143,7 @@ def _mimic(document: Document, joint: Element) -> Mimic | None:
     return Mimic(document.text(element, "joint"), line)
 
 
-def _inertial(document: Document, link: Element) -> Inertial | None:
+def _inertial(document: Markup, link: Element) -> Inertial | None:
     elements = link.findall("inertial")
     if not elements:
         return None
@@ -157,7 +157,7 @@ def _inertial(document: Document, link: Element) -> Inertial | None:
     return Inertial(mass, _origin(document, element), tensor, element)
 
 
-def _child(document: Document, element: Element, tag: str) -> Element:
+def _child(document: Markup, element: Element, tag: str) -> Element:
     child = element.find(tag)
     if child is None:
         above = element.getparent()
@@ -166,7 +166,7 @@ def _child(document: Document, element: Element, tag: str) -> Element:
     return child
 
 
-def _origin(document: Document, element: Element) -> Transform:
+def _origin(document: Markup, element: Element) -> Transform:
     origin = element.find("origin")
     if origin is None:
         return np.eye(4)
@@ -177,7 +177,7 @@ def _origin(document: Document, element: Element) -> Transform:
     return transform(rotation_rpy(roll, pitch, yaw), document.numbers(origin, "xyz", 3, zero))
 
 
-def _corners(document: Document, link: Element) -> Float[Array, "n_corners 3"]:
+def _corners(document: Markup, link: Element) -> Float[Array, "n_corners 3"]:
     boxes = [
         corners
         for tag in ("visual", "collision")
@@ -187,7 +187,7 @@ def _corners(document: Document, link: Element) -> Float[Array, "n_corners 3"]:
     return np.concatenate(boxes) if boxes else np.zeros((0, 3))
 
 
-def _primitives(document: Document, element: Element) -> Iterator[Float[Array, "8 3"]]:
+def _primitives(document: Markup, element: Element) -> Iterator[Float[Array, "8 3"]]:
     # Shapes only serve lint: one that cannot be read is no reason to refuse the robot.
     with contextlib.suppress(RobotFileError):
         T_link_shape = _origin(document, element)

@@ -17,10 +17,10 @@ from dynid.arrays import Array, Float
 from dynid.errors import ParameterError, RobotFileError
 
 __all__ = [
-    "Document",
     "Edit",
     "Element",
     "InsertChild",
+    "Markup",
     "NewElement",
     "RemoveAttribute",
     "SetAttribute",
@@ -46,7 +46,7 @@ _TAG_END = re.compile(rb"\s*(/?)>")
 
 
 @dataclass(frozen=True, eq=False)
-class Document:
+class Markup:
     """A parsed XML file that still knows its bytes."""
 
     source: str
@@ -135,7 +135,7 @@ class Document:
 _RUN_XACRO = "expand the file first: xacro robot.urdf.xacro > robot.urdf"
 
 
-def read_markup(path: Path) -> Document:
+def read_markup(path: Path) -> Markup:
     """The XML document of a file, hardened against entities, network access and size.
 
     Raises:
@@ -151,7 +151,7 @@ def read_markup(path: Path) -> Document:
     return parse_markup(data, str(path))
 
 
-def parse_markup(data: bytes, source: str) -> Document:
+def parse_markup(data: bytes, source: str) -> Markup:
     """The XML document of bytes in memory; `source` is what messages call it.
 
     Raises:
@@ -177,7 +177,7 @@ def parse_markup(data: bytes, source: str) -> Document:
         if element.prefix is None:
             # URDF readers ignore a default namespace, so we do.
             element.tag = etree.QName(element).localname
-    return Document(source, data, encoding, elements, offsets, lines)
+    return Markup(source, data, encoding, elements, offsets, lines)
 
 
 def _encoding(data: bytes, source: str) -> str:
@@ -281,7 +281,7 @@ class _StartTag:
         return self.close + (2 if self.empty else 1)
 
 
-def edited(document: Document, edits: Iterable[Edit]) -> bytes:
+def edited(document: Markup, edits: Iterable[Edit]) -> bytes:
     """The bytes of the document with the edits made and every other byte as it was.
 
     New children take the indentation and line ends of their surroundings.
@@ -329,7 +329,7 @@ def _scan(data: bytes, offset: int) -> _StartTag:
     return _StartTag(name.end(), values, spans, position, close.end() - 1 - len(close.group(1)), bool(close.group(1)))
 
 
-def _attribute_piece(document: Document, edit: SetAttribute) -> tuple[int, int, bytes]:
+def _attribute_piece(document: Markup, edit: SetAttribute) -> tuple[int, int, bytes]:
     tag = _scan(document.data, document.offset(edit.element))
     if edit.name not in tag.values:
         text = f' {edit.name}="{_escaped(edit.value)}"'
@@ -339,7 +339,7 @@ def _attribute_piece(document: Document, edit: SetAttribute) -> tuple[int, int, 
     return start, end, _encoded(document, f"{quote}{_escaped(edit.value, quote)}{quote}")
 
 
-def _children_piece(document: Document, parent: Element, new: Sequence[NewElement]) -> tuple[int, int, bytes]:
+def _children_piece(document: Markup, parent: Element, new: Sequence[NewElement]) -> tuple[int, int, bytes]:
     tag = _scan(document.data, document.offset(parent))
     outer = _indentation(document, parent)
     if outer is None:
@@ -368,7 +368,7 @@ def _rendered(new: NewElement, newline: str, indent: str, step: str) -> str:
     return f"{newline}{indent}<{new.tag}{attributes}>{children}{newline}{indent}</{new.tag}>"
 
 
-def _indentation(document: Document, element: Element) -> str | None:
+def _indentation(document: Markup, element: Element) -> str | None:
     """The white space before an element that starts its line, None for one that does not."""
     offset = document.offset(element)
     line_start = max(document.data.rfind(b"\n", 0, offset), document.data.rfind(b"\r", 0, offset)) + 1
@@ -376,7 +376,7 @@ def _indentation(document: Document, element: Element) -> str | None:
     return None if before.strip(b" \t") or line_start == 0 else before.decode("ascii")
 
 
-def _inner_indentation(document: Document, parent: Element, outer: str) -> tuple[str, str]:
+def _inner_indentation(document: Markup, parent: Element, outer: str) -> tuple[str, str]:
     """Indentation of the children of `parent`, and the step from one level to the next."""
     for child in parent.iterchildren("*"):
         inner = _indentation(document, child)
@@ -393,5 +393,5 @@ def _escaped(value: str, quote: str = '"') -> str:
     return text.replace(quote, "&quot;" if quote == '"' else "&apos;")
 
 
-def _encoded(document: Document, text: str) -> bytes:
+def _encoded(document: Markup, text: str) -> bytes:
     return text.encode(document.encoding, "xmlcharrefreplace")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dynid.dynamics.formula import number
+from dynid.dynamics.formula import fixed_number
 from dynid.dynamics.joint_model import JointModel, Term
 
 __all__ = ["Offset"]
@@ -15,7 +15,7 @@ class Offset(JointModel):
     name = "offset"
     description = "constant torque"
     kinds = ("constant",)
-    terms = (Term("Fo", "fo", ("N·m", "N"), number(1.0), nonnegative=False, share=0.02),)
+    terms = (Term("Fo", "fo", ("N·m", "N"), fixed_number(1.0), nonnegative=False, share=0.02),)
 
 
 MODEL = Offset()

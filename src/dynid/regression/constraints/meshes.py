@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from dynid.arrays import Array, Float, Transform
-from dynid.chain.formats.xml import Document, Element, read_markup
+from dynid.chain.formats.xml import Element, Markup, read_markup
 from dynid.chain.placement import rotation_rpy, transform
 from dynid.errors import ParameterError, RobotFileError, UnknownName
 from dynid.regression.constraints.regions import Hull, mesh_vertices
@@ -47,7 +47,7 @@ def link_hull(robot_file: Path, link: str) -> Hull:
         raise ParameterError(f"{robot_file}: link {link!r}: {error}") from error
 
 
-def _points(document: Document, robot_file: Path, link: str) -> Float[Array, "n_points 3"]:
+def _points(document: Markup, robot_file: Path, link: str) -> Float[Array, "n_points 3"]:
     """Vertices (m) of a link and of all that is fixed to it, in the frame of the link."""
     found = [np.zeros((0, 3))]
     root = document.root
@@ -72,7 +72,7 @@ def _points(document: Document, robot_file: Path, link: str) -> Float[Array, "n_
     return np.concatenate(found)
 
 
-def _mesh(document: Document, part: Element, robot_file: Path, T_link_part: Transform) -> Float[Array, "n_points 3"]:
+def _mesh(document: Markup, part: Element, robot_file: Path, T_link_part: Transform) -> Float[Array, "n_points 3"]:
     mesh = part.find("geometry/mesh")
     if mesh is None or Path(mesh.get("filename", "")).suffix.lower() not in READABLE:
         return np.zeros((0, 3))
@@ -82,7 +82,7 @@ def _mesh(document: Document, part: Element, robot_file: Path, T_link_part: Tran
     return vertices @ T[:3, :3].T + T[:3, 3]
 
 
-def _origin(document: Document, element: Element) -> Transform:
+def _origin(document: Markup, element: Element) -> Transform:
     origin = element.find("origin")
     if origin is None:
         return np.eye(4)
@@ -90,7 +90,7 @@ def _origin(document: Document, element: Element) -> Transform:
     return transform(rotation_rpy(roll, pitch, yaw), document.numbers(origin, "xyz", 3, ZERO))
 
 
-def _file(document: Document, mesh: Element, robot_file: Path) -> Path:
+def _file(document: Markup, mesh: Element, robot_file: Path) -> Path:
     """Where a mesh lies: beside the URDF file, or in a package there or in a folder above it."""
     name = mesh.get("filename", "").removeprefix("file://")
     folder = robot_file.resolve().parent

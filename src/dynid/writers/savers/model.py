@@ -1,0 +1,22 @@
+"""The file of an identified model alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dynid.disk import refuse_replacing
+from dynid.regression.model import IdentifiedModel
+from dynid.regression.model_file import save_model
+from dynid.writers.origin import model_sources
+from dynid.writers.savers.saved import Saved, Saver
+
+__all__ = ["SAVER"]
+
+
+def _write(result: IdentifiedModel, folder: Path) -> Saved:
+    refuse_replacing(model_sources(result), [folder / "model.json"])
+    save_model(result, folder / "model.json")
+    return Saved({"model": folder / "model.json"})
+
+
+SAVER = Saver(_write)

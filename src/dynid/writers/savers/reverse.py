@@ -1,0 +1,18 @@
+"""The files of the reverse method: model.json, report.html and run.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dynid.workflow.reverse import ReverseIdentification
+from dynid.writers.report.reverse import reverse_report
+from dynid.writers.savers.saved import Saved, Saver, model_files
+
+__all__ = ["SAVER"]
+
+
+def _write(result: ReverseIdentification, folder: Path) -> Saved:
+    return Saved(model_files(result.model, reverse_report(result), folder))
+
+
+SAVER = Saver(_write)

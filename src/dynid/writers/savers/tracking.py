@@ -1,0 +1,24 @@
+"""The files of a tracking run: model.json and report.html."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dynid.disk import refuse_replacing
+from dynid.regression.model_file import save_model
+from dynid.workflow.track import ModelTracking
+from dynid.writers.report.tracking import tracking_report
+from dynid.writers.savers.saved import Saved, Saver
+
+__all__ = ["SAVER"]
+
+
+def _write(result: ModelTracking, folder: Path) -> Saved:
+    files = {"model": folder / "model.json", "report": folder / "report.html"}
+    refuse_replacing(result.inputs, files.values())
+    save_model(result.model, files["model"])
+    tracking_report(result.run).write(files["report"])
+    return Saved(files)
+
+
+SAVER = Saver(_write)
