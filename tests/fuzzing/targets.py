@@ -488,7 +488,8 @@ def _model_seeds(folder: Path) -> list[bytes]:
     labels = ("identified",) * len(theta)
     full = IdentifiedModel(
         FRICTION, base, "feasible", "", beta, 1e-6 * np.eye(n), theta=theta, labels=labels,
-        problem=Compressed(2.0 * np.eye(n), 2.0 * beta, 0.1, 100), settings=LogSettings(cutoff_hz=5.0), results={"rank": n},
+        problem=Compressed(2.0 * np.eye(n), 2.0 * beta, 0.1, 100), settings=LogSettings(cutoff_hz=5.0),
+        results={"rank": n},
     )  # fmt: skip
     odd = TorqueModel(PLANAR, friction_models("tanh+load"))
     other = base_parameters(odd)

@@ -17,7 +17,7 @@ EXPECTED = {
     "estimator": "estimator: no 'best'; known: ols, wls, robust, feasible, retrieval",
     "friction": "friction: expected names joined by +, got tuple",
     "columns": "columns: expected a mapping file or a ColumnMap, got int",
-    "seed": "seed 0.5: give a whole number that is not negative",
+    "seed": "`seed` 0.5: give a whole number that is not negative",
     "validate": "model: expected a model.json or an IdentifiedModel, got int",
     "predict": "model: expected a model.json or an IdentifiedModel, got NoneType",
     "examine": "log: expected a log file, a Recording or arrays by name",

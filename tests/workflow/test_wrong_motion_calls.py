@@ -29,11 +29,11 @@ EXPECTED = {
     "simulate noise list": "`noise_q` ['a']: write numbers joined by commas",
     "simulate values": "friction_values: expected values by symbol, a text or a file, got int",
     "simulate value": "friction_values: fc is None, not a number",
-    "simulate seed": "seed 0.5: give a whole number",
+    "simulate seed": "`seed` 0.5: give a whole number",
     "simulate trajectory": "trajectory: expected a log file, a Recording or arrays by name",
     "simulate trajectories": "trajectory: expected one, got 2",
     "demo out": "out: expected a folder, got int",
-    "demo seed": "seed -1: give a whole number",
+    "demo seed": "`seed` -1: give a whole number",
 }
 
 

@@ -5,9 +5,11 @@ from typing import Any
 
 import dynid
 from dynid.errors import DynidError
+from dynid.writers.demo import demo
 
 jobs: Any = dynid
-"""As a user without a type checker sees it."""
+shows: Any = demo
+"""As a user without a type checker sees them."""
 CALLS = {
     "info robot": lambda: jobs.info(7),
     "info friction": lambda: jobs.info("panda", friction=["viscous"]),
@@ -30,8 +32,8 @@ CALLS = {
     "simulate seed": lambda: jobs.simulate("planar2r", seed=0.5),
     "simulate trajectory": lambda: jobs.simulate("planar2r", trajectory=3),
     "simulate trajectories": lambda: jobs.simulate("planar2r", trajectory=["a.csv", "b.csv"]),
-    "demo out": lambda: jobs.demo(3),
-    "demo seed": lambda: jobs.demo(seed=-1),
+    "demo out": lambda: shows(3),
+    "demo seed": lambda: shows(seed=-1),
 }
 
 
