@@ -118,7 +118,7 @@ def test_a_link_has_its_mass_with_a_source(result):
         ({"gains": "a,b"}, "gains a,b"),
         ({"gains": [1.0]}, "drive gains"),
         ({"seed": -1}, "`seed` -1: give a whole number that is not negative"),
-        ({"workers": "many"}, "workers many"),
+        ({"workers": "many"}, "`workers` many"),
     ],
     ids=str,
 )

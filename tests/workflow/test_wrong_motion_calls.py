@@ -23,7 +23,7 @@ EXPECTED = {
     "excite after": TRAJECTORY,
     "excite after list": TRAJECTORY,
     "excite frequency": "`base_frequency` -1: it must be positive",
-    "excite seed": "seed 1: give a whole number",
+    "excite seed": "`seed` 1: give a whole number",
     "simulate robot": f"{ROBOT} NoneType",
     "simulate noise": "`noise_q` much: write numbers joined by commas",
     "simulate noise list": "`noise_q` ['a']: write numbers joined by commas",
