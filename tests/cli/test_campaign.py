@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import BrokenExecutor
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -395,7 +396,7 @@ def test_workers_are_a_number_or_an_address(text, message):
 def test_work_that_died_with_its_worker_is_told(monkeypatch, capsys):
     with pytest.raises(RegressionError, match="a worker ended before its work did"), Workers(2).active():
         raise BrokenExecutor
-    monkeypatch.setattr("dynid.workflow.info.base_parameters", lambda *_: exhausted())
+    monkeypatch.setattr(import_module("dynid.workflow.info"), "base_parameters", lambda *_: exhausted())
     assert main(["info", "planar2r"]) == 2
     assert "not enough memory" in capsys.readouterr().err
 

@@ -135,7 +135,7 @@ def test_terminal_and_exit_code_say_what_the_report_says_of_a_bad_fit(folder, ca
     assert main(command) == 1
     told = capsys.readouterr()
     assert "verdict    not good enough" in told.out
-    assert "not good enough: Torque of motion it had not seen: " in told.err
+    assert "not good enough: Torque of the held-out log: " in told.err
     assert "not good enough" in (folder / "r" / "report.html").read_text(encoding="utf-8")
     assert main([*command, "--force", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"]["mark"] == "not good enough"

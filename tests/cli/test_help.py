@@ -44,8 +44,8 @@ HELP_EXAMPLES = {line for doc in HELP.values() for line in EXAMPLE.findall(doc)}
 
 def readme_commands() -> list[str]:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = text.split("## Quick start")[1].split("```")[1]
-    return [line.split("  #")[0].strip() for line in block.splitlines() if line.startswith("dynid ")]
+    shown = [line.split("  #")[0].strip() for line in text.splitlines() if line.startswith("dynid identify ")]
+    return [*shown, *re.findall(r"^\| `(dynid [^`]+)` \|", text, re.MULTILINE)]
 
 
 def run(command: str) -> None:
@@ -141,10 +141,10 @@ def test_the_examples_of_the_help_run(command, panda, monkeypatch, capsys):
         assert {"name", "licence", "source", "files"} <= set(json.loads(capsys.readouterr().out)["data_sets"][0])
 
 
-def test_the_quick_start_of_the_readme_runs_in_its_order(panda, monkeypatch, capsys):
+def test_the_commands_of_the_readme_run_in_their_order(panda, monkeypatch, capsys):
     monkeypatch.chdir(panda)
     commands = readme_commands()
-    assert len(commands) >= 11
+    assert len(commands) >= 15
     for command in commands:
         run(command)
     assert "Traceback" not in capsys.readouterr().err

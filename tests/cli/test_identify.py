@@ -53,7 +53,7 @@ def test_identify_writes_everything_and_speaks_the_contract(logs, tmp_path, caps
     assert model.consistent
     assert str(logs / "train.csv") in str(model.provenance["inputs"])
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "physically possible" in page
+    assert "physically consistent" in page
     assert load_robot(out / "robot.urdf").n_dof == 2
 
 
@@ -263,3 +263,11 @@ def test_a_reverse_model_is_validated_behind_a_filter_chosen_from_the_log(tmp_pa
     assert main(arguments) == 0
     # No friction in this model: 3.8 % of the torque is missing.
     assert json.loads(capsys.readouterr().out)["validation"][0]["relative_error_percent"] < 6.0
+
+
+@pytest.mark.parametrize("estimator", ["ols", "wls", "robust", "feasible"])
+def test_bounds_that_are_not_there_are_told_whatever_the_estimator(logs, tmp_path, capsys, estimator):
+    given = ["--bounds", str(tmp_path / "missing.csv"), "--estimator", estimator]
+    assert main(["identify", "planar2r", str(logs / "train.csv"), "--out", str(tmp_path / "out"), *given]) == 2
+    assert "missing.csv: cannot be read (no such" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -110,7 +110,7 @@ def test_code_runs_only_where_it_is_allowed(model_file, capsys):
         ("m1,2,1\n", (), "m1 ≥ 2, m1 ≤ 1"),
         ("link1.mas,0,1\n", (), "bounds.csv:2: no parameter 'link1.mas'; did you mean 'link1.mass'?"),
         ("m1,0,0.2\nm2,0,0.3\n", (), "total mass ≥ 1"),
-        ("m1,0,9\n", ("--objective", "one-step", "--weighted"), "weighted goes with"),
+        ("m1,0,9\n", ("--objective", "one-step", "--weighted"), "--weighted goes with the --objective coefficients"),
         ("m1,0,9\n", ("--runs", "0"), "at least one run"),
         ("m1,0,9\n", ("--config", "none.toml"), "none.toml: cannot be read"),
     ],

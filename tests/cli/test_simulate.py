@@ -160,7 +160,7 @@ def test_a_bad_trajectory_is_one_message_and_no_file(tmp_path, text, message, ca
         (("--friction-values", "nowhere.json"), "neither a file nor values"),
         (("--closed-loop", "--wrong", "2"), "below 1"),
         (("--trajectory", "nowhere.csv"), "nowhere.csv"),
-        (("--seed", "-1"), "seed -1"),
+        (("--seed", "-1"), "--seed -1"),
         (("--gains", "1,2,3"), "3 drive gains for 2 joints"),
     ],
 )

@@ -3,13 +3,14 @@ import json
 import dynid
 from dynid.cli import main
 from dynid.prose import plain
+from dynid.writers.demo import demo
 
 
 def test_the_call_and_the_command_give_the_same_bytes(tmp_path, monkeypatch, capsys):
     for name in ("call", "command"):
         (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path / "call")
-    result = dynid.demo(seed=4)
+    result = demo(seed=4)
     monkeypatch.chdir(tmp_path / "command")
     assert main(["demo", "--seed", "4", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -10,14 +10,14 @@ from tests.processes import ENVIRONMENT, PATIENCE, ROOT
 
 EXPECTED = {
     "robot": "robot: expected a built-in name, a robot file or a Robot, got int",
-    "load_robot": "expected a built-in name or a robot file, got int",
+    "load_robot": "must be the path of a robot file, or one of panda, wam7, planar2r, spatial2r; got 3 (int)",
     "logs": "logs: expected a log file, a Recording or arrays by name (t, q, tau, and dq where there is one), "
     "or a list of these, got int",
     "log": "dq where there is one), got NoneType",
     "estimator": "estimator: no 'best'; known: ols, wls, robust, feasible, retrieval",
     "friction": "friction: expected names joined by +, got tuple",
     "columns": "columns: expected a mapping file or a ColumnMap, got int",
-    "seed": "seed 0.5: give a whole number that is not negative",
+    "seed": "`seed` 0.5: give a whole number that is not negative",
     "validate": "model: expected a model.json or an IdentifiedModel, got int",
     "predict": "model: expected a model.json or an IdentifiedModel, got NoneType",
     "examine": "log: expected a log file, a Recording or arrays by name",

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def test_saving_a_result_writes_byte_for_byte_what_the_command_writes(logs, resu
     for name in FILES:
         assert (tmp_path / "python" / name).read_bytes() == (command / name).read_bytes(), name
     assert {path.name for path in saved.files.values()} == set(FILES)
-    told = plain(result.json())
+    told: Any = plain(result.json())
     assert {key: content[key] for key in told} == told
 
 
@@ -113,11 +114,11 @@ def test_a_link_has_its_mass_with_a_source(result):
         ({"logs": {"t": [0.0], "q": [[0.0]], "torque": [[0.0]]}}, "arrays of a log are called"),
         ({"logs": []}, "no training log given"),
         ({"friction": "sticky"}, "sticky"),
-        ({"delay": "soon"}, "delay soon: give a number or auto"),
+        ({"delay": "soon"}, "`delay` soon: give a number or auto"),
         ({"gains": "a,b"}, "gains a,b"),
         ({"gains": [1.0]}, "drive gains"),
-        ({"seed": -1}, "seed -1: give a whole number that is not negative"),
-        ({"workers": "many"}, "workers many"),
+        ({"seed": -1}, "`seed` -1: give a whole number that is not negative"),
+        ({"workers": "many"}, "`workers` many"),
     ],
     ids=str,
 )
@@ -159,7 +160,7 @@ def test_run_json_has_the_hash_of_every_input(logs, tmp_path):
     bounds = tmp_path / "bounds.csv"
     bounds.write_text("parameter,lower,upper\nm2,0,100\n")
     result = dynid.identify("planar2r", logs / "run1.csv", validate=logs / "run2.csv", columns=columns, bounds=bounds)
-    recorded = result.model.provenance["inputs"]
+    recorded: Any = result.model.provenance["inputs"]
     for path in (logs / "run1.csv", logs / "run2.csv", columns, bounds):
         assert recorded[str(path)] == hashlib.sha256(path.read_bytes()).hexdigest()
 

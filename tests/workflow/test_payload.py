@@ -83,7 +83,7 @@ def test_a_known_mass_reveals_the_gains_and_they_are_saved(tmp_path, capsys):
 def test_what_cannot_be_asked_together_is_refused():
     with pytest.raises(ParameterError, match="give six finite numbers"):
         dynid.payload(known(), run(3, load=True), flange=(0.1, 0.0))
-    with pytest.raises(RecordingError, match="leave gains out"):
+    with pytest.raises(RecordingError, match="leave `gains` out"):
         dynid.payload(known(), currents(3), unloaded=currents(2), known_mass=1.0, gains=GAINS)
     with pytest.raises(RecordingError, match="needs a run without the load"):
         dynid.payload(known(), currents(3), known_mass=1.0)

@@ -54,7 +54,7 @@ def test_bounds_may_be_a_value_and_the_log_settings_of_the_model_stay(given):
 
 
 def test_what_cannot_be_asked_together_is_refused(given):
-    with pytest.raises(ParameterError, match="weighted goes with the objective coefficients"):
+    with pytest.raises(ParameterError, match="`weighted` goes with the `objective` coefficients"):
         dynid.retrieve(given, objective="one-step", weighted=True)
-    with pytest.raises(ConfigError, match="seed -1"):
+    with pytest.raises(ConfigError, match="`seed` -1"):
         dynid.retrieve(given, seed=-1)

@@ -18,7 +18,7 @@ EXPECTED = {
     "retrieve objective": "objective: no 'beauty'; known: coefficients, one-step",
     "retrieve bounds": "bounds: expected a CSV file or (lower, upper) by parameter, got int",
     "retrieve config": "config: expected a TOML file or ",
-    "retrieve seed": "seed 0.5: give a whole number",
+    "retrieve seed": "`seed` 0.5: give a whole number",
     "friction model": MODEL,
     "friction logs": f"logs: {A_LOG}",
     "friction friction": "friction: expected names joined by +, or friction models, got int",
@@ -29,7 +29,7 @@ EXPECTED = {
     "payload unloaded": f"unloaded: {A_LOG}",
     "payload flange": "give x y z in m and roll pitch yaw in rad",
     "payload mass": "known_mass: expected a number, got str",
-    "payload gains": "gains 7: ",
+    "payload gains": "`gains` 7: ",
     "payload columns": "columns: expected a mapping file or a ColumnMap, got int",
     "save": "out: expected a path, got int",
 }

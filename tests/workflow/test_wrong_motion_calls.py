@@ -24,18 +24,18 @@ EXPECTED = {
     "excite after list": TRAJECTORY,
     "excite frequency": "`base_frequency` -1: it must be positive",
     "excite keyword": "excite: no keyword 'harmonic'; did you mean 'harmonics'? known: friction, rotor_inertia, rate,",
-    "excite seed": "seed 1: give a whole number",
+    "excite seed": "`seed` 1: give a whole number",
     "simulate robot": f"{ROBOT} NoneType",
     "simulate noise": "`noise_q` much: write numbers joined by commas",
     "simulate noise list": "`noise_q` ['a']: write numbers joined by commas",
     "simulate values": "friction_values: expected values by symbol, a text or a file, got int",
     "simulate value": "friction_values: fc is None, not a number",
-    "simulate seed": "seed 0.5: give a whole number",
+    "simulate seed": "`seed` 0.5: give a whole number",
     "simulate keyword": "simulate: no keyword 'noise_torque'; did you mean ",
     "simulate trajectory": "trajectory: expected a log file, a Recording or arrays by name",
     "simulate trajectories": "trajectory: expected one, got 2",
     "demo out": "out: expected a folder, got int",
-    "demo seed": "seed -1: give a whole number",
+    "demo seed": "`seed` -1: give a whole number",
 }
 
 

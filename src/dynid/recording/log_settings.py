@@ -57,7 +57,7 @@ class LogSettings:
         if self.gains is None or (self.remembered_gains and recording.tau is not None):
             if recording.tau is None and recording.current is not None:
                 raise RecordingError(
-                    f"{recording.source}: holds motor currents and no torques; give the drive gains (gains, N·m/A)"
+                    f"{recording.source}: holds motor currents and no torques; give the drive gains (`gains`, N·m/A)"
                 )
             return recording
         return replace(recording, tau=self._torque(recording, robot))

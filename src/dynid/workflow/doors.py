@@ -156,7 +156,7 @@ def locked_joint(item: str) -> tuple[str, float]:
     try:
         return name, float(value) if value else 0.0
     except ValueError as error:
-        raise RobotError(f"lock {item}: {value!r} is not a number; write JOINT=VALUE in rad or m") from error
+        raise RobotError(f"`lock` {item}: {value!r} is not a number; write JOINT=VALUE in rad or m") from error
 
 
 def as_locks(lock: Iterable[str] | Mapping[str, float]) -> tuple[str, ...]:
@@ -235,7 +235,7 @@ def as_gains(gains: str | Sequence[float] | Array | None) -> tuple[float, ...] |
     try:
         return tuple(float(word) for word in words)
     except (TypeError, ValueError) as error:
-        raise RecordingError(f"gains {gains}: {error}; give a number in N·m/A for each joint, K1,K2,…") from error
+        raise RecordingError(f"`gains` {gains}: {error}; give a number in N·m/A for each joint, K1,K2,…") from error
 
 
 def as_model(model: ModelLike) -> IdentifiedModel:
@@ -295,5 +295,5 @@ def as_seed(seed: int) -> int:
         ConfigError: for anything but a whole number that is not negative.
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ConfigError(f"seed {seed}: give a whole number that is not negative")
+        raise ConfigError(f"`seed` {seed}: give a whole number that is not negative")
     return seed

@@ -274,7 +274,8 @@ class ExciteSearch:
         if self.rate <= 2.0 * family.bandwidth_hz:
             raise ExcitationError(
                 f"{self.harmonics} harmonics of {1.0 / family.length:g} Hz reach {family.bandwidth_hz:g} Hz, more than "
-                f"a rate of {self.rate:g} Hz can carry; use fewer harmonics, a lower base frequency or a higher rate"
+                f"a rate of {self.rate:g} Hz can carry; use fewer `harmonics`, a lower `base_frequency` "
+                "or a higher `rate`"
             )
         return family, repeats
 

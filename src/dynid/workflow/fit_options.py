@@ -137,4 +137,4 @@ def _number_or_auto(name: str, text: str) -> float | None:
     try:
         return float(text)
     except ValueError as error:
-        raise ConfigError(f"{name} {text}: give a number or auto") from error
+        raise ConfigError(f"`{name}` {text}: give a number or auto") from error

@@ -301,7 +301,9 @@ def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> 
         return None
     estimator = job.fit.made_estimator(job.seed).name
     if job.fit.made_estimator(job.seed).needs_rows:
-        raise RegressionError(f"bootstrap: {estimator} weighs single rows and cannot be resampled; use wls")
+        raise RegressionError(
+            f"`bootstrap`: {estimator} weighs single rows and cannot be resampled; use `estimator` wls"
+        )
     progress(f"refitting {job.bootstrap} resampled logs")
     return resample(regression, partial(job.fit.fit, seed=job.seed), n_draws=job.bootstrap, seed=job.seed)
 

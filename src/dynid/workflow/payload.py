@@ -307,7 +307,7 @@ def payload(
     settings = asked.settings().over(known.settings)
     if known_mass is not None:
         if gains is not None:
-            raise RecordingError("known_mass finds the drive gains; leave gains out")
+            raise RecordingError("`known_mass` finds the drive gains; leave `gains` out")
         # What is measured is the current itself, also where the model knows gains.
         settings = replace(settings, gains=None, remembered_gains=False)
     loaded = Log.of(_one(log, "log"), known.robot, settings, from_, until, held=True)
@@ -352,7 +352,7 @@ def _gains(
     known: IdentifiedModel, loaded: Log, empty: Log | None, mass: float, friction: str, progress: Progress
 ) -> GainsIdentification:
     if empty is None:
-        raise RecordingError("known_mass needs a run without the load as well (unloaded)")
+        raise RecordingError("`known_mass` needs a run without the load as well: `unloaded`")
     settings = loaded.settings
     logs = loaded.as_logged, empty.as_logged
     progress("fitting gains, arm and load together")
@@ -398,7 +398,7 @@ def _frame(flange: ArrayLike) -> Transform:
     try:
         pose = np.asarray(flange, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"flange: {error}; give x y z in m and roll pitch yaw in rad") from error
+        raise ParameterError(f"`flange`: {error}; give x y z in m and roll pitch yaw in rad") from error
     if pose.shape != (6,) or not np.all(np.isfinite(pose)):
-        raise ParameterError(f"flange {flange}: give six finite numbers: x y z in m and roll pitch yaw in rad")
+        raise ParameterError(f"`flange` {flange}: give six finite numbers: x y z in m and roll pitch yaw in rad")
     return transform(rotation_rpy(*pose[3:].tolist()), pose[:3])

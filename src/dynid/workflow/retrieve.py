@@ -353,9 +353,9 @@ def _objective(given: IdentifiedModel, kind: ObjectiveKind, *, weighted: bool) -
     if kind == "coefficients":
         return RetrievalObjective.coefficients(given.base, given.beta, given.covariance if weighted else None)
     if weighted:
-        raise ParameterError("weighted goes with the objective coefficients: the log carries its own weights")
+        raise ParameterError("`weighted` goes with the `objective` coefficients: the log carries its own weights")
     if given.problem is None:
-        raise ParameterError("this model holds no log (its triangular factor); use the objective coefficients")
+        raise ParameterError("this model holds no log (its triangular factor); use the `objective` coefficients")
     problem = given.problem
     return RetrievalObjective.one_step(given.base, problem.R, problem.rho, problem.rest)
 

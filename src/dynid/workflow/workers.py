@@ -39,11 +39,11 @@ class Workers:
             count = int(text.replace("−", "-"))
         except ValueError as error:
             raise ConfigError(
-                f"workers {text}: give a number of processes, or the address of a dask scheduler "
+                f"`workers` {text}: give a number of processes, or the address of a dask scheduler "
                 "as tcp://127.0.0.1:8786"
             ) from error
         if count < -1 or count == 0:
-            raise ConfigError(f"workers {text}: give at least 1, or −1 for one a core")
+            raise ConfigError(f"`workers` {text}: give at least 1, or −1 for one a core")
         return cls(count)
 
     @property
@@ -87,7 +87,7 @@ class Workers:
             from distributed import Client
         except ImportError as error:
             raise ConfigError(
-                f"workers {self.address}: dask is not installed; pip install 'dynid[cluster]', or give a number of "
+                f"`workers` {self.address}: dask is not installed; pip install 'dynid[cluster]', or give a number of "
                 "processes"
             ) from error
         try:
@@ -95,7 +95,7 @@ class Workers:
             client = connect(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ConfigError(
-                f"workers {self.address}: no dask scheduler answers there ({error}); start one with: dask scheduler"
+                f"`workers` {self.address}: no dask scheduler answers there ({error}); start one with: dask scheduler"
             ) from error
         with client, parallel_config(backend="dask", n_jobs=-1, client=client), _deaths_told(self.deaths):
             yield
@@ -106,4 +106,4 @@ def _deaths_told(kind: type[Exception]) -> Iterator[None]:
     try:
         yield
     except kind as error:
-        raise RegressionError("a worker ended before its work did: too little memory? try workers=1") from error
+        raise RegressionError("a worker ended before its work did: too little memory? try 1 for `workers`") from error

@@ -62,7 +62,7 @@ class DemonstrationJson(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Demonstration(PrintsAsDocument):
-    """The result of `dynid.demo`: what an identification finds of a robot whose truth is known."""
+    """The result of `demo`: what an identification finds of a robot whose truth is known."""
 
     train: Simulation
     """The log that was fitted, with its truth."""
