@@ -127,7 +127,7 @@ def test_choices_are_reported():
     [
         ({"n": 10}, "only 10 samples; identification needs at least 50"),
         ({"tau": None}, r"no torque columns; .* as in columns\.tau = \"moment_\{n\}\""),
-        ({"n": 400, "cutoff": 1.0}, "no stretch without a gap is longer"),
+        ({"n": 400, "cutoff": 1.0}, "no segment without a gap is longer"),
         ({"cutoff": 400.0}, "a low-pass at 400 Hz does not fit samples at 500 Hz"),
         ({"cutoff": np.nan}, "a low-pass at nan Hz does not fit samples at 500 Hz"),
         ({"delay": np.inf}, "a delay of inf s is too long for 9.998 s of log"),
@@ -155,7 +155,7 @@ def test_logs_that_cannot_be_used_say_why(change, message):
 def test_time_in_no_unit_is_refused(unit):
     recording, _ = wave()
     wrong = Recording(("a", "b"), recording.t * unit, recording.q, tau=recording.tau, source="x.csv")
-    with pytest.raises(RecordingError, match=r"x\.csv: samples at .* Hz.*another unit or in bursts"):
+    with pytest.raises(RecordingError, match=r"x\.csv: samples at .* Hz.*another unit, or in bursts"):
         Conditioning().plan(wrong)
 
 

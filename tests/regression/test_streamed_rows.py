@@ -47,7 +47,7 @@ def test_a_file_is_streamed_in_constant_memory(tmp_path, rng):
     np.testing.assert_allclose(OLS().fit(regression).beta, case.beta, rtol=0.05, atol=0.02)
 
 
-def test_a_log_without_a_usable_stretch_is_an_error(rng):
+def test_a_log_without_a_usable_segment_is_an_error(rng):
     case = truth(load_robot("planar2r"), rng, duration=3.0)
     recording = case.recording()
     plan = Conditioning(cutoff_hz=0.2).plan(recording)

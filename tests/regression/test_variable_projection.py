@@ -105,7 +105,7 @@ def test_the_cost_of_a_curve_is_that_of_fitting_all_rows_with_it(rows):
         assert normal.costs(np.array([[0, 1]]))[0] == pytest.approx(rest @ rest, rel=1e-6)
 
 
-def test_a_stretch_is_predicted_from_the_others(rows):
+def test_a_segment_is_predicted_from_the_others(rows):
     viscous, coulomb = (list(rows.columns(model)) for model in (Viscous(), Coulomb()))
     shared = shared_information(rows, viscous, WEIGHTS)
     tried = np.hstack([viscous[0], coulomb[0]])
@@ -202,7 +202,7 @@ def test_refining_leaves_models_without_shape_alone(rows):
     assert refined(rows, (Viscous(),), picked, (), np.ones(2)) == picked
 
 
-def test_stretches_and_blocks_divide_the_time_evenly(rows):
+def test_segments_and_blocks_divide_the_time_evenly(rows):
     plan = rows.samples[0].plan
     motion = rows.samples[0].segments[0].motion
     for j in range(2):

@@ -215,7 +215,7 @@ def test_the_fewest_rows_are_dropped_to_make_time_increase():
     assert len(increasing(np.empty(0))) == 0
 
 
-def test_bad_rows_and_stretches_are_left_out_alike_read_whole_or_in_pieces(tmp_path, clean):
+def test_bad_rows_and_segments_are_left_out_alike_read_whole_or_in_pieces(tmp_path, clean):
     t, tau = np.array(clean.log.t), np.array(clean.log.tau)
     t[40], t[205], tau[99, 0] = t[39], t[100], np.nan
     path = tmp_path / "log.csv"

@@ -49,14 +49,23 @@ def test_torque_error_falls_to_one_percent_on_every_joint_and_no_bound_is_crosse
 
 
 def test_with_first_moments_as_states_the_torque_error_still_falls():
-    data, theta = draw(0), wrong(0.8)
+    theta = wrong(0.8)
     state = StateMap.of(MODEL, theta, moment_pieces(theta))
     assert state.n_state == 49
-    tracker = ConstrainedFilter(model=MODEL, state=state, noise=data.noise).start()
-    history = tracker.run(data.motion, data.measured)
-    before, after = (rms(MODEL.torque(data.motion, values) - data.tau) for values in (theta, tracker.theta))
-    assert np.all(after <= 0.05 * before), after / before  # 3–5 % on joint 7, whose torque is all noise; else about 1 %
-    assert inside(history, state)
+    left = []
+    for seed in range(7):
+        data = draw(seed)
+        tracker = ConstrainedFilter(model=MODEL, state=state, noise=data.noise).start()
+        history = tracker.run(data.motion, data.measured)
+        before, after = (rms(MODEL.torque(data.motion, values) - data.tau) for values in (theta, tracker.theta))
+        left.append(after / before)
+        assert inside(history, state)
+    # 49 states are more than the torque tells. Once some rest at a bound, the last bit of a torque grows into another
+    # end state: of draw 0, noise of 1e-15 makes anything from 4.2 to 5.3 % of joint 7, whose torque is all noise. So
+    # no single draw is judged by the 5 %, but the middle of seven.
+    typical = np.median(left, axis=0)
+    assert np.all(typical <= [0.02] * 6 + [0.05]), typical
+    assert np.max(left) <= 0.06, left
 
 
 def test_the_unconstrained_filter_leaves_the_bounds():
