@@ -1,4 +1,4 @@
-"""Parameters while the robot moves: a filter that starts 30 % wrong and stays physically consistent.
+"""Parameters while the robot moves: a filter that starts 30 % wrong and keeps every parameter in bounds.
 
 The same on the command line: dynid track result/model.json log.csv --from-wrong 0.3
 """
@@ -12,7 +12,7 @@ robot = dynid.load_robot("spatial2r")
 train, log = (dynid.simulate(robot, duration=12.0, rate=200.0, noise_tau="2%", seed=seed) for seed in (1, 2))
 model = dynid.identify(robot, train.recording, force=True).model
 truth = dict(zip(train.model.symbols, train.theta, strict=True))
-shown, moments = ("m2", "mc2x", "J2zz"), [0.0, 0.1, 0.5, 2.0, 5.0, 10.0]  # s
+shown, moments = ("mc2x", "J2xx", "fc2"), [0.0, 0.1, 0.5, 2.0, 5.0, 10.0]  # s
 print("   t / s", *(f"{name:>10} {'± 1σ':>8}" for name in shown))
 
 
@@ -25,7 +25,7 @@ def watch(moment: TrackedMoment) -> None:
         print(f"{moment.t:8.2f}", *(f"{numbers[name][0]:10.4f} {numbers[name][1]:8.4f}" for name in shown))
 
 
-found = dynid.track(model, log.recording, from_wrong=0.3, states="links", watch=watch)
+found = dynid.track(model, log.recording, from_wrong=0.3, watch=watch)
 print("   truth", *(f"{truth[name]:10.4f} {'':8}" for name in shown))
 state = found.run.health
 print(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dynid.arrays import Transform
 from dynid.chain.placement import rotation_rpy, transform
+from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ExportError, UnknownName
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
@@ -20,6 +21,7 @@ from dynid.writers.origin import RobotOrigin, robot_origin
 __all__ = ["export"]
 
 
+@one_blas_thread()
 def export(
     model: IdentifiedModel | Load | str | PathLike[str],
     to: str,

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from dynid.disk import at_once, claimed, refuse_replacing, write_whole
+from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ConfigError, DataSetError, RecordingError
 from dynid.excitation.trajectory_files import FORMAT, write_coefficients, write_poses, write_ros, write_trajectory
 from dynid.prose import json_text
@@ -76,6 +77,7 @@ def _save(result: object, folder: Path) -> Saved:
     raise ConfigError(f"save: expected a result of dynid.identify and its like, got {type(result).__name__}")
 
 
+@one_blas_thread()
 def save(result: object, out: str | PathLike[str]) -> Saved:
     """Write the files of a result, all of them or none; never in the place of a file that the result was made from.
 
