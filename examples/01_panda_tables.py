@@ -8,24 +8,16 @@ import os
 import sys
 from pathlib import Path
 
-from dynid import OLS, Conditioning, Constraints, Feasible, TorqueModel, base_parameters, load_robot, read_recording
-from dynid.dynamics import friction_models
-from dynid.regression import SampleRows, compress, read_bounds
+import dynid
 
 if "DYNID_DATA" not in os.environ:
     sys.exit("set DYNID_DATA to the folder of the measured data sets")
 data = Path(os.environ["DYNID_DATA"]) / "panda"
 facts = json.loads((data / "published.json").read_text())
+log = data / "excitation_log.csv.gz"
 
-robot = load_robot("panda")
-model = TorqueModel(robot, friction_models("viscous+coulomb+offset"))
-base = base_parameters(model)
-log = read_recording(data / "excitation_log.csv.gz", robot.joint_names)
-samples = Conditioning().plan(log).apply(log)
-regression = compress(SampleRows(model, base, (samples,)))
-
-constraints = Constraints(bounds=read_bounds(data / "bounds.csv"), total_mass=(16.0, 20.0))
-plain, possible = OLS().fit(regression), Feasible(constraints=constraints).fit(regression)
+plain = dynid.identify("panda", log, estimator=dynid.OLS(), force=True)
+feasible = dynid.identify("panda", log, bounds=data / "bounds.csv", total_mass=(16.0, 20.0), force=True)
 
 
 def published(key: str) -> dict[str, float]:
@@ -38,9 +30,12 @@ def published(key: str) -> dict[str, float]:
 
 classical, one_step = published("classical"), published("one_step")
 print(f"{'':6} {'OLS':>10} {'σ':>9} {'paper CLS':>10} {'diff':>9}   {'feasible':>10} {'paper 1-step':>12} {'diff':>9}")
-for name, free, std, feasible in zip(base.leading, plain.beta, plain.std, possible.beta, strict=True):
+rows = zip(plain.model.base.leading, plain.estimate.beta, plain.estimate.std, feasible.estimate.beta, strict=True)
+for name, free, std, kept in rows:
     print(
         f"{name:6} {free:10.4f} {std:9.4f} {classical[name]:10.4f} {free - classical[name]:9.4f}   "
-        f"{feasible:10.4f} {one_step[name]:12.4f} {feasible - one_step[name]:9.4f}"
+        f"{kept:10.4f} {one_step[name]:12.4f} {kept - one_step[name]:9.4f}"
     )
-print(f"\nrelative error: OLS {plain.fit.relative_percent:.2f} %, feasible {possible.fit.relative_percent:.2f} %")
+errors = [found.train.error.relative_percent for found in (plain, feasible)]
+print(f"\nrelative error: OLS {errors[0]:.2f} %, feasible {errors[1]:.2f} %")
+print("links:", ", ".join(f"{name} {link.mass:.2f} kg" for name, link in feasible.links.items()))

@@ -4,16 +4,13 @@ Torque reveals combinations only. Many full parameter sets give the same torque;
 The same on the command line: dynid retrieve result/model.json --bounds bounds.csv --config constraints.toml
 """
 
-import numpy as np
-
-from dynid import Constraints, Retrieval, TorqueModel, base_parameters, load_robot
+import dynid
 from dynid.regression import Links, MultiStart, RetrievalObjective, Symmetry, UserFunction
 
-robot = load_robot("spatial2r")
-model = TorqueModel(robot)
-base = base_parameters(model)
-beta = base.project(model.nominal())  # Stands for the coefficients an identification found.
-total = float(np.sum(model.nominal()[:: len(model.nominal()) // robot.n_dof][: robot.n_dof]))
+robot = dynid.load_robot("spatial2r")
+log = dynid.simulate(robot, friction="none", duration=20.0, rate=200.0)
+model = dynid.identify(robot, log.recording, friction="none", estimator="wls", force=True).model
+total = sum(nominal.mass for joint in robot.joints if (nominal := joint.link.nominal) is not None)  # From a scale.
 first, second = robot.link_names
 
 
@@ -22,24 +19,25 @@ def lighter_towards_the_tip(links: Links) -> float:
     return links[second].mass - 0.8 * links[first].mass
 
 
+tapered = UserFunction("lighter towards the tip", lighter_towards_the_tip)
+weighed = (0.99 * total, 1.01 * total)
 wishes = {
-    "physically consistent": Constraints(total_mass=(0.5 * total, 2.0 * total)),
-    "and weighed": Constraints(total_mass=(0.99 * total, 1.01 * total)),
-    "and lighter towards the tip": Constraints(
-        total_mass=(0.99 * total, 1.01 * total),
-        functions=(UserFunction("lighter towards the tip", lighter_towards_the_tip),),
-    ),
-    "and a round last link": Constraints(
-        total_mass=(0.99 * total, 1.01 * total),
-        symmetries=(Symmetry(link=second, plane="xz"),),
-        functions=(UserFunction("lighter towards the tip", lighter_towards_the_tip),),
+    "physically consistent": dynid.Constraints(total_mass=(0.5 * total, 2.0 * total)),
+    "and weighed": dynid.Constraints(total_mass=weighed),
+    "and lighter towards the tip": dynid.Constraints(total_mass=weighed, functions=(tapered,)),
+    "and a round last link": dynid.Constraints(
+        total_mass=weighed, functions=(tapered,), symmetries=(Symmetry(link=second, plane="xz"),)
     ),
 }
-objective = RetrievalObjective.coefficients(base, beta)
-print(f"{'':30} {'m1 / kg':>8} {'m2 / kg':>8} {'error / %':>9}  met")
+print(f"{'':30} {'m1 / kg':>8} {'m2 / kg':>8} {'error / %':>9}")
 for name, constraints in wishes.items():
-    found = Retrieval(constraints=constraints, engine=MultiStart(), runs=4, seed=0).solve(model, base, objective)
-    masses = found.theta.reshape(-1, 10)[:, 0]
-    print(f"{name:30} {masses[0]:8.3f} {masses[1]:8.3f} {found.relative_percent:9.4f}  {found.met}")
+    found = dynid.retrieve(model, config=constraints)
+    masses = [link.mass for link in found.model.links]
+    print(f"{name:30} {masses[0]:8.3f} {masses[1]:8.3f} {found.found.relative_percent:9.4f}")
 print("\nAll of them move alike; what differs cannot be seen by any torque sensor, only be known.")
-print("still open after the last:", ", ".join(found.spread.open) or "nothing")
+print("still open after the last:", ", ".join(found.found.spread.open) or "nothing")
+
+# The search itself, where its engine, its seed or its objective are to be others:
+search = dynid.Retrieval(constraints=wishes["and weighed"], engine=MultiStart(), runs=8, seed=1)
+again = search.solve(model.model, model.base, RetrievalObjective.coefficients(model.base, model.beta))
+print(f"with 8 other starts: {again.relative_percent:.4f} %, all constraints met: {again.met}")

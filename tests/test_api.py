@@ -2,13 +2,20 @@
 
 import ast
 import importlib
+import inspect
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.test_layers import SOURCE, STAGES
+import dynid
+from dynid.workflow import ExciteKeywords, SimulateKeywords
+from tests.test_layers import LEAVES, SOURCE, STAGES
+
+ROOT = SOURCE.parents[1]
+MOST_AT_THE_ROOT = 40
+"""More names than these nobody reads; the rest is at its stage."""
 
 UNIT = re.compile(
     r"kg|N·m|\brad\b|\bHz\b|\bSI\b|²|³|/s\b|°|%|\bunits?\b|\bseconds?\b|dimensionless|relative|\bratio\b|fraction"
@@ -115,12 +122,38 @@ def test_every_public_number_says_its_unit_or_its_shape(stage):
     assert [silent for definition in public for silent in silent_numbers(definition)] == []
 
 
+def public_modules() -> list[str]:
+    """Stages, leaves, and the modules of writers whose job bears their name."""
+    leaves = [name for name in LEAVES if (SOURCE / f"{name}.py").is_file()]
+    jobs = [f"writers.{name}" for name in ("campaign", "export", "save")]
+    return [f"dynid.{name}" for name in (*STAGES_HERE, *leaves, *jobs)]
+
+
 def test_the_root_offers_only_names_of_the_stages_and_leaves():
-    offered = set(importlib.import_module("dynid").__all__) - {"__version__"}
-    known: set[str] = set(definitions(SOURCE, "*.py"))
-    for stage in STAGES_HERE:
-        known |= set(importlib.import_module(f"dynid.{stage}").__all__)
-    assert offered - known == set()
+    known = {name for module in public_modules() for name in getattr(importlib.import_module(module), "__all__", ())}
+    assert set(dynid.__all__) - known == set()
+    assert len(dynid.__all__) <= MOST_AT_THE_ROOT
+
+
+@pytest.mark.parametrize("place", ["examples/*.py", "docs/api.rst"])
+def test_every_name_of_the_root_is_shown(place):
+    shown = "\n".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob(place)))
+    forms = (r"\bdynid\.{}\b", r"``{}``") if place.endswith(".rst") else (r"\bdynid\.{}\b",)
+    assert [name for name in dynid.__all__ if not any(re.search(form.format(name), shown) for form in forms)] == []
+
+
+@pytest.mark.parametrize(("job", "keywords"), [(dynid.excite, ExciteKeywords), (dynid.simulate, SimulateKeywords)])
+def test_help_lists_every_keyword_and_its_group_documents_it(job, keywords):
+    listed = set(re.findall(r"\w+", inspect.getdoc(job).split("keywords:", 1)[1]))
+    assert set(keywords.__annotations__) <= listed
+    known = definitions(SOURCE / "workflow")
+    told = {
+        member.target.id
+        for base in known[keywords.__name__].node.bases
+        for member, doc in with_docs(known[base.id].node.body)
+        if isinstance(member, ast.AnnAssign) and doc
+    }
+    assert told == set(keywords.__annotations__)
 
 
 def test_a_silent_number_is_found(tmp_path):

@@ -1,5 +1,7 @@
 """Same input, seed and options give the same bytes, whatever the number of threads and workers."""
 
+import ast
+import inspect
 import os
 import re
 import subprocess
@@ -9,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dynid
+import dynid.workflow
 from dynid import load_robot
 from dynid.dynamics.threads import n_threads, with_threads
 from dynid.errors import ConfigError
@@ -82,6 +86,20 @@ def test_factors_do_not_depend_on_the_number_of_threads(rng):
     for other in found[1:]:
         for blocks, same in zip(found[0].blocks, other.blocks, strict=True):
             assert all(np.array_equal(a.triangle, b.triangle) for a, b in zip(blocks, same, strict=True))
+
+
+JOBS = [name for name in dynid.workflow.__all__ if name in dynid.__all__ and name != "predict"] + ["export", "save"]
+"""All but `predict`, which computes sample by sample and must not take longer than it does."""
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_every_job_uses_one_blas_thread(job):
+    module = ast.parse(
+        Path(str(inspect.getsourcefile(inspect.unwrap(getattr(dynid, job))))).read_text(encoding="utf-8")
+    )
+    functions = {node.name: ast.unparse(node) for node in module.body if isinstance(node, ast.FunctionDef)}
+    called = [text for name, text in functions.items() if name == job or re.search(rf"\b{name}\(", functions[job])]
+    assert any("one_blas_thread()" in text for text in called)
 
 
 def test_the_number_of_threads_is_what_was_asked_for(monkeypatch):

@@ -146,7 +146,7 @@ class Repair:
         return *self.before.document(), *done, Line("wrote", str(self.path))
 
     def __repr__(self) -> str:
-        return f"Repair({str(self.path)!r}: {len(self.links)} links repaired)"
+        return f"Repair({str(self.path)!r}: {counted(len(self.links), 'link')} repaired)"
 
 
 def lint(robot: Robot | str | PathLike[str]) -> LintReport:

@@ -11,6 +11,7 @@ from dynid.chain.consistency import consistency
 from dynid.chain.robot import Joint, Robot
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
+from dynid.dynamics.threads import one_blas_thread
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.workflow.doors import RobotLike, RobotOptions, as_locks, as_torque_model
 
@@ -194,6 +195,7 @@ def _limit(value: float, unit: str) -> str:
     return "" if math.isinf(value) else f"{value:.4g} {unit}"
 
 
+@one_blas_thread()
 def info(
     robot: RobotLike,
     *,

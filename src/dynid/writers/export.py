@@ -10,6 +10,7 @@ from pathlib import Path
 from dynid.arrays import Transform
 from dynid.chain.placement import rotation_rpy, transform
 from dynid.disk import refuse_replacing
+from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ExportError, UnknownName
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
@@ -21,6 +22,7 @@ from dynid.writers.origin import RobotOrigin, model_sources, robot_origin
 __all__ = ["export"]
 
 
+@one_blas_thread()
 def export(
     model: IdentifiedModel | Load | str | PathLike[str],
     to: str,

@@ -12,10 +12,10 @@ from scipy.spatial.transform import Rotation
 from dynid.arrays import Array, Float, Matrix3, Vector3
 from dynid.chain.formats.mjcf_parts import ORIENTATIONS, read_compiler, read_shape
 from dynid.chain.formats.xml import (
-    Document,
     Edit,
     Element,
     InsertChild,
+    Markup,
     NewElement,
     RemoveAttribute,
     SetAttribute,
@@ -230,13 +230,13 @@ def _edited(template: Template, links: Sequence[InertialParameters], passive: Pa
     return edited(document, edits), notices
 
 
-def _has_mesh_mass(document: Document, body: Element) -> bool:
+def _has_mesh_mass(document: Markup, body: Element) -> bool:
     compiler = read_compiler(document)
     geoms = [g for g in body.iter("geom") if next(g.iterancestors("body")) is body]
     return any(read_shape(document, compiler, geom, np.eye(4)).inertial is None for geom in geoms)
 
 
-def _inertial_edits(document: Document, share: Share) -> list[Edit]:
+def _inertial_edits(document: Markup, share: Share) -> list[Edit]:
     body, own = share.body, share.inertial
     assert body.element is not None, "only virtual bodies have none"
     ten = own.to_order("mjcf")
