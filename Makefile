@@ -39,6 +39,12 @@ setup: .venv/.test
 demo: .venv/.run
 	$(BIN)/dynid demo --out demo
 
+check: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy src
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -q -m "not slow and not data and not process" $(ARGS)
+
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) $(ARGS)
 

@@ -61,7 +61,7 @@ def load_model(path: Path | str) -> IdentifiedModel:
     """
     path = Path(path)
     if not path.exists():
-        raise ModelFileError(f"{path}: no such model file; dynid identify --out DIR writes DIR/model.json")
+        raise ModelFileError(f"{path}: no such model file; an identification writes model.json into its folder")
     if path.is_dir():
         raise ModelFileError(f"{path}: is a folder; the model in it is {path / 'model.json'}")
     content = read_json(path, ModelFileError, "model file")

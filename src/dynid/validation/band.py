@@ -26,7 +26,7 @@ class TorqueBand:
 
         \sigma_{kj}^2 = y_{kj} \Sigma_\beta y_{kj}^T, \qquad s_{kj}^2 = \sigma_{kj}^2 + \sigma_j^2
 
-    with :math:`y_{kj}` the row of joint j at instant k, low-passed like the torque. The true torque is expected within
+    with :math:`y_{kj}` the row of joint j at sample k, low-passed like the torque. The true torque is expected within
     1.96 σ in 95 % of all rows, a measured one within 1.96 s.
     """
 

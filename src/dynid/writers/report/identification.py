@@ -133,8 +133,8 @@ def _unseen(
     tables = (error_table(robot, train, held_out),)
     if not held_out:
         text = (
-            "No log was held out. How the model predicts a held-out log is the test that counts: "
-            "dynid identify … --validate OTHER_LOG, or dynid validate model.json OTHER_LOG."
+            "No log was held out. How the model predicts a held-out log is the test that counts: identify again with "
+            "another log to validate, or validate this model on one."
         )
         return Section("Torque of held-out logs", (text,), tables)
     texts = [f"{short_name(v.log)}: relative error {v.error.relative_percent:.2f} % over all joints." for v in held_out]
@@ -276,7 +276,7 @@ def _shape_texts(model: IdentifiedModel) -> tuple[str, ...]:
 def _condition(estimate: Estimate, regression: Regression | None) -> Section:
     text = (
         f"Condition number {estimate.condition_number:.4g}, rank {estimate.rank} of {len(estimate.beta)}. A large "
-        "condition number means that noise is magnified in some directions: excite more (dynid excite)."
+        "condition number means that noise is magnified in some directions: design a motion that excites more."
     )
     figures = [correlation_figure(estimate.base.leading, estimate.correlation)]
     if regression is not None:

@@ -45,7 +45,7 @@ def retrieval_report(result: ModelRetrieval) -> Report:
         Section("Where it comes from", (), provenance_tables(result.model.provenance)),
     )
     title = f"Full parameters of {result.model.robot.name}"
-    return Report(title, f"Objective {result.verdict}.", sections, "Written by dynid retrieve.")
+    return Report(title, f"Objective {result.verdict}.", sections, "Written by dynid.")
 
 
 def _picture(result: ModelRetrieval) -> tuple[Figure, ...]:
