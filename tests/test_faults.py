@@ -364,14 +364,30 @@ def test_two_runs_into_one_folder_never_mix(tmp_path):
 
 def test_a_run_that_waits_too_long_for_another_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(disk, "CLAIM_PATIENCE", 0.1)
-    with (
-        claimed(tmp_path),
-        pytest.raises(OutputError, match="another run of dynid is writing there"),
-        claimed(tmp_path),
-    ):
-        pass
+    told = []
+
+    def other_run() -> None:
+        try:
+            with claimed(tmp_path):
+                told.append("claimed")
+        except OutputError as error:
+            told.append(str(error))
+
+    def wait_for_other() -> None:
+        thread = threading.Thread(target=other_run)
+        thread.start()
+        thread.join(timeout=PATIENCE)
+
     with claimed(tmp_path):
-        assert list(tmp_path.iterdir()) == []
+        wait_for_other()
+        assert "another run of dynid is writing there" in told.pop()
+        # The run that has the folder may claim it again, and keeps it when it is through with that.
+        with claimed(tmp_path):
+            assert list(tmp_path.iterdir()) == []
+        wait_for_other()
+        assert "another run of dynid is writing there" in told.pop()
+    wait_for_other()
+    assert told == ["claimed"]
 
 
 @pytest.mark.slow

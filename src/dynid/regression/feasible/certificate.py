@@ -174,6 +174,8 @@ def is_feasible(
         room = min(slack(block, theta) for block in compiled.blocks)
         if room >= 0.0:
             return ProvenFeasible(theta, room)
+    if not all(np.all(np.isfinite(y)) for y in found.multipliers):
+        return Undecided(float("nan"), "the solver failed and gave no numbers; scale the robot to usual units")
     Y = _repaired(blocks, found.multipliers[:-1])
     total = sum(float(block.identity @ y) for block, y in zip(blocks, Y, strict=True)) or 1.0
     certificate = InfeasibilityCertificate(-Y[-1] / total, tuple(y / total for y in Y[:-1]), asked)
