@@ -157,7 +157,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not Path(TOOL).exists():
         print("Cosmic Ray is not in .mutation; run: make mutate")
         return 2
-    found = [str(p.relative_to(ROOT)) for folder in FOLDERS for p in sorted((ROOT / folder).glob("*.py"))]
+    found = [str(p.relative_to(ROOT)) for folder in FOLDERS for p in sorted((ROOT / folder).rglob("*.py"))]
     modules = [module for module in found if options.within in module]
     if not modules:
         print(f"no module has {options.within} in its path")

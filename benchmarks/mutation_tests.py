@@ -36,7 +36,6 @@ TESTS = (
     "tests/cli/test_retrieve.py",
     "tests/fuzzing/test_regressions.py",
     "tests/writers/test_mjcf.py",
-    "tests/writers/test_model_file.py",
     "tests/writers/test_urdf.py",
     "tests/test_panda_log.py",
 )

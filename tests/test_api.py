@@ -142,6 +142,11 @@ def test_every_name_of_the_root_is_shown(place):
     assert [name for name in dynid.__all__ if not any(re.search(form.format(name), shown) for form in forms)] == []
 
 
+def class_of(definition: Definition) -> ast.ClassDef:
+    assert isinstance(definition.node, ast.ClassDef)
+    return definition.node
+
+
 @pytest.mark.parametrize(("job", "keywords"), [(dynid.excite, ExciteKeywords), (dynid.simulate, SimulateKeywords)])
 def test_help_lists_every_keyword_and_its_group_documents_it(job, keywords):
     listed = set(re.findall(r"\w+", inspect.getdoc(job).split("keywords:", 1)[1]))
@@ -149,9 +154,9 @@ def test_help_lists_every_keyword_and_its_group_documents_it(job, keywords):
     known = definitions(SOURCE / "workflow")
     told = {
         member.target.id
-        for base in known[keywords.__name__].node.bases
-        for member, doc in with_docs(known[base.id].node.body)
-        if isinstance(member, ast.AnnAssign) and doc
+        for base in class_of(known[keywords.__name__]).bases
+        for member, doc in with_docs(class_of(known[ast.unparse(base)]).body)
+        if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name) and doc
     }
     assert told == set(keywords.__annotations__)
 

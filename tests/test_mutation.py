@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from benchmarks.mutation import Share, drawn, overall
+from benchmarks.mutation import FOLDERS, ROOT, Share, drawn, overall
 from benchmarks.mutation_faults import Fault, Source
-from benchmarks.mutation_tests import Seen
+from benchmarks.mutation_tests import COPIED, COPIED_FILES, TESTS, Seen
 
 CODE = """\
 from functools import cache
@@ -162,3 +162,7 @@ def test_the_sample_has_as_many_of_each_folder_and_depends_on_the_seed_alone():
     assert [sum(fault.folder == name for fault in sample) for name in ("chain", "regression")] == [20, 20]
     assert sample == drawn(possible, 20, seed=1)
     assert sample != drawn(possible, 20, seed=2)
+
+
+def test_every_folder_and_test_of_a_run_is_there():
+    assert [name for name in (*FOLDERS, *TESTS, *COPIED, *COPIED_FILES) if not (ROOT / name).exists()] == []
