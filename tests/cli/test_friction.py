@@ -123,7 +123,11 @@ def test_gains_need_a_run_without_load_and_currents(folder, capsys):
     ("header", "extra", "complaint"),
     [
         ("t,q1,q2,i1,i2", [], "holds motor currents and no torques; give the drive gains"),
-        ("t,q1,q2,tau1,tau2,i1,i2", ["--gains", "1,2"], "has torques and currents; leave the drive gains (gains) out"),
+        (
+            "t,q1,q2,tau1,tau2,i1,i2",
+            ["--gains", "1,2"],
+            "has torques and currents; leave the drive gains (--gains) out",
+        ),
     ],
 )
 def test_currents_without_gains_and_both_signals_are_refused(folder, tmp_path, capsys, header, extra, complaint):

@@ -122,14 +122,14 @@ class LogSettings:
     def _torque(self, log: Recording | RawLog, robot: Robot) -> Float[Array, "n_samples n_dof"]:
         assert self.gains is not None
         if len(self.gains) != robot.n_dof:
-            raise RecordingError(f"{len(self.gains)} drive gains (gains), but {robot.name} has {robot.n_dof} joints")
+            raise RecordingError(f"`gains` has {len(self.gains)} numbers, but {robot.name} has {robot.n_dof} joints")
         if log.current is None:
             raise RecordingError(
-                f"{log.source}: drive gains (gains) are given but the log has no currents i1…i{robot.n_dof}"
+                f"{log.source}: drive gains (`gains`) are given but the log has no currents i1…i{robot.n_dof}"
             )
         if log.tau is not None:
             raise RecordingError(
-                f"{log.source}: has torques and currents; leave the drive gains (gains) out to use the torques, "
+                f"{log.source}: has torques and currents; leave the drive gains (`gains`) out to use the torques, "
                 "or map the torque columns away to use the currents"
             )
         return Drives(np.array(self.gains), transmission=robot.transmission).joint_torque(log.current)

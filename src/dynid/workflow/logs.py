@@ -106,8 +106,9 @@ class Log:
         Raises:
             BadRows: for rows that no recording holds, naming the first.
         """
+        raw = self.raw
         try:
-            return self.raw.recording()
+            return raw.recording()
         except RecordingError as error:
             raise BadRows(str(error), self.name) from error
 
