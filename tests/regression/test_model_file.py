@@ -54,6 +54,22 @@ def test_a_model_round_trips_exactly(name, tmp_path, rng):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
 
 
+def test_a_file_of_version_0_1_has_its_noise_among_the_results(tmp_path, rng):
+    path = tmp_path / "model.json"
+    save_model(identified(load_robot("planar2r"), rng), path)
+    assert load_model(path).sample_noise is None
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("log_settings", "noise", "sample_noise", "noise_memory"):
+        del content[name]
+    content["results"] |= {"noise": [0.1, 0.2], "train": {"rmse": [0.3, 0.4]}}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    old = load_model(path)
+    assert old.settings.cutoff_hz == 4.0
+    np.testing.assert_array_equal(old.noise, [0.1, 0.2])
+    np.testing.assert_array_equal(old.sample_noise, [0.3, 0.4])
+    assert old.noise_memory is None
+
+
 @pytest.mark.parametrize("robot", BATTERY, ids=lambda robot: robot.name)
 def test_exported_urdf_predicts_the_same_torque(robot, tmp_path, rng):
     model = identified(robot, rng)

@@ -52,13 +52,14 @@ def test_a_checkpoint_is_resumed_and_saved(tmp_path):
     assert counts[1] > counts[0]
 
 
-def test_the_noise_that_the_model_knows_is_that_of_the_watch():
+def test_the_noise_that_the_model_knows_is_that_of_the_watch_where_it_is_the_larger():
     quiet = [0.02, 0.03]
-    known = identified(results={"noise": quiet})
+    known = identified(sample_noise=np.array(quiet))
     np.testing.assert_array_equal(known_noise(known), quiet)
-    np.testing.assert_array_equal(load_watch(known, np.ones(2)).filter.noise, quiet)
-    for results in ({}, {"noise": [0.1]}, {"noise": [0.1, 0.0]}, {"noise": "0.1"}):
-        assert known_noise(identified(results=results)) is None
+    np.testing.assert_array_equal(load_watch(known, np.full(2, 0.01)).filter.noise, quiet)
+    np.testing.assert_array_equal(load_watch(known, np.full(2, 0.025)).filter.noise, [0.025, 0.03])
+    for unknown in (None, np.array([0.1, 0.0]), np.array([0.1, np.nan])):
+        assert known_noise(identified(sample_noise=unknown)) is None
     np.testing.assert_array_equal(load_watch(identified(), np.ones(2)).filter.noise, np.ones(2))
 
 

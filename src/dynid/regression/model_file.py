@@ -129,7 +129,7 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
     cutoff_hz = None if content["cutoff_hz"] is None else _scalar(content["cutoff_hz"])
     if cutoff_hz is not None and not cutoff_hz > 0.0:
         raise ValueError(f"cutoff_hz is {cutoff_hz:g}")
-    # Files of version 0.1 say nothing but the cut-off; their noise stands among the results.
+    # Files of version 0.1 say nothing but the cut-off; their noise and training error stand among the results.
     settings = LogSettings.restored({"cutoff_hz": cutoff_hz, **_mapping(content.get("log_settings", {}))})
     results = _mapping(content["results"])
     n_dof = (model.n_dof,)
@@ -153,7 +153,7 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
         ),
         settings=settings,
         noise=_optional(content.get("noise", results.get("noise")), n_dof, "noise"),
-        sample_noise=_optional(content.get("sample_noise"), n_dof, "sample_noise"),
+        sample_noise=_optional(content.get("sample_noise", _train_rmse(results)), n_dof, "sample_noise"),
         noise_memory=_optional(content.get("noise_memory"), n_dof, "noise_memory"),
         results=results,
         provenance=_mapping(content["provenance"]),
@@ -256,6 +256,12 @@ def _numbers(value: object, shape: tuple[int, ...], what: str, *, finite: bool =
     if finite and not np.all(np.isfinite(array)):
         raise ValueError(f"{what} is not finite")
     return array
+
+
+def _train_rmse(results: Json) -> object:
+    """What a file of version 0.1 has for the noise of single samples, N·m or N."""
+    train = results.get("train")
+    return train.get("rmse") if isinstance(train, dict) else None
 
 
 def _optional(value: object, shape: tuple[int, ...], what: str) -> Float[Array, ...] | None:
