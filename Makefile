@@ -1,7 +1,7 @@
 # make demo and make test do their own set-up: they need Python >= 3.11, make and git, nothing else.
 # Written for GNU make 3.81 and later.
 
-.PHONY: help setup demo test lint bench peers mutate audit docs lock fuzz clean
+.PHONY: help setup demo check test lint bench peers mutate audit docs lock fuzz clean
 
 # The first Python that really runs and is new enough; a pyenv shim may exist and not run.
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CORES = $(shell $(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
 # One BLAS thread for each worker: more of them make small factorisations slower.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
-# Further arguments for pytest or the benchmarks, as in: make test ARGS='-m "not slow"'
+# Further arguments for pytest or the benchmarks, as in: make check ARGS='-k friction'
 ARGS ?=
 # How long make fuzz damages files, in s, before it goes on to the property tests.
 FUZZ_SECONDS ?= 600
@@ -23,6 +23,7 @@ LOCK_AGE ?= 4 weeks
 help:
 	@echo "make demo    the whole job on a built-in robot, into demo/"
 	@echo "make test    lint, then every test"
+	@echo "make check   the quick loop: lint, and the quick tests of every stage"
 	@echo "make lint    ruff and mypy over the whole tree"
 	@echo "make bench   one page of ratios"
 	@echo "make peers   the programs that make bench compares with, into .peers (needs the network)"
@@ -39,14 +40,17 @@ setup: .venv/.test
 demo: .venv/.run
 	$(BIN)/dynid demo --out demo
 
+# What tests the program as a whole, or takes long, runs as users run it; checks of types and shapes double the time.
+WHOLE := -m whole -o addopts="-ra --strict-markers --strict-config"
+
 check: .venv/.test
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
 	$(BIN)/mypy src
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -q -m "not slow and not data and not process" $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(CORES) -m "not whole and not data" $(ARGS)
 
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m "not whole" $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) $(WHOLE) $(ARGS)
 
 lint: .venv/.test
 	$(BIN)/ruff check .

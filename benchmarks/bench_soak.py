@@ -168,10 +168,10 @@ def write_long_log(path: Path, robot: str, n_samples: int) -> None:
 
 SCRIPT = """
 import json, resource, sys
-import dynid.cli.pipeline as pipeline
+import dynid.workflow.logs as logs
 from dynid.cli import main
 
-pipeline.STREAMED_BYTES = min(pipeline.STREAMED_BYTES, int(sys.argv[1]))
+logs.STREAMED_BYTES = min(logs.STREAMED_BYTES, int(sys.argv[1]))
 code = main(sys.argv[2:])
 print(json.dumps({"code": code, "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}), file=sys.stderr)
 """

@@ -16,6 +16,22 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+STAGES = (
+    "chain", "dynamics", "excitation", "properties", "recording", "regression", "review", "simulation", "tracking",
+    "validation", "workflow", "writers",
+)  # fmt: skip
+"""Folders whose quick tests run with the checks of types and shapes; these double the time of what they check."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as `whole` what tests the program as a whole, or takes long: it runs as users run it, unchecked."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(here).parts[0] not in STAGES or item.get_closest_marker("slow") is not None:
+            item.add_marker("whole")
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """The same random numbers in every run and every test."""

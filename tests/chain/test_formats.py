@@ -513,7 +513,9 @@ def test_an_impossible_inertia_is_refused_with_link_and_remedy(case, fixed, tmp_
             link("base", ""), link("a"), link("arm", text), joint("j", "base", "a"), joint("w", "a", "arm", "fixed", "")
         )
     path = write(tmp_path, robot)
-    with pytest.raises(RobotFileError, match=rf'<link name="arm">: .*{message}.*repair\(\) writes.*inertials=.ignore.'):
+    with pytest.raises(
+        RobotFileError, match=rf'<link name="arm">: .*{message}.*`repair\(\)` writes.*`inertials=.ignore.`'
+    ):
         read_robot_file(path)
     assert not read_robot_file(path, inertials="ignore").joints[-1].link.nominal
     kept = read_robot_file(path, inertials="keep").joints[-1].link.nominal

@@ -356,12 +356,12 @@ def _retrieval(path: Path) -> Any:
     return read_constraints(path)
 
 
-def _check_retrieval(demands: Any, path: Path, rng: random.Random) -> None:
+def _check_retrieval(constraints: Any, path: Path, rng: random.Random) -> None:
     from dynid.regression.constraints.regions import outside, span
 
     del path, rng
-    assert not demands.functions
-    for region in demands.shapes.values():
+    assert not constraints.functions
+    for region in constraints.com_regions.values():
         lower, upper = span(region)
         assert np.all(np.isfinite([lower, upper]))
         assert np.all(lower <= upper)

@@ -131,12 +131,7 @@ class PayloadIdentification(PrintsAsDocument):
             "estimator": "payload",
             "status": load.status.name.lower(),
             "consistent": load.status is Status.CONVERGED,
-            "train": {
-                "log": self.log,
-                "relative_error_percent": error["relative_error_percent"],
-                "rmse": error["rmse"],
-                "relative_error_percent_joint": error["relative_error_percent_joint"],
-            },
+            "train": {"log": self.log, **error},
             "without_load": error_json(load.without),
             "payload": {
                 "mass": load.mass,

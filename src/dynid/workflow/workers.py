@@ -80,7 +80,7 @@ class Workers:
         from joblib import parallel_config
 
         if not self.address:
-            with parallel_config(backend="loky", n_jobs=self.count), _deaths_told(self.deaths):
+            with parallel_config(backend="loky", n_jobs=self.count, inner_max_num_threads=1), _deaths_told(self.deaths):
                 yield
             return
         try:

@@ -10,7 +10,7 @@ from dynid.recording.datasets.fetched import ConvertedLogs
 from dynid.recording.formats.text import write_csv
 from dynid.writers.savers.saved import Saved, Saver
 
-__all__ = ["SAVER"]
+__all__: list[str] = []
 
 
 def _write(result: ConvertedLogs, path: Path) -> Saved:

@@ -11,7 +11,7 @@ from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
 from dynid.writers.report.trajectory import trajectory_report
 from dynid.writers.savers.saved import Saved, Saver
 
-__all__ = ["SAVER", "trajectory_files"]
+__all__ = ["trajectory_files"]
 
 
 def _write(result: ExcitingTrajectory | ExcitingPoses, path: Path) -> Saved:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from dynid.workflow.identification import Identification
 from dynid.writers.report.identification import identification_report
-from dynid.writers.savers.saved import Saved, Saver, model_files, with_urdf
+from dynid.writers.savers.saved import Saved, Saver, with_urdf, write_model_files
 
-__all__ = ["SAVER"]
+__all__: list[str] = []
 
 
 def _write(result: Identification, folder: Path) -> Saved:
-    return with_urdf(result.model, folder, model_files(result.model, identification_report(result), folder))
+    return with_urdf(result.model, folder, write_model_files(result.model, identification_report(result), folder))
 
 
 SAVER = Saver(_write)

@@ -10,7 +10,7 @@ from dynid.regression.model_file import save_model
 from dynid.writers.origin import model_sources
 from dynid.writers.savers.saved import Saved, Saver
 
-__all__ = ["SAVER"]
+__all__: list[str] = []
 
 
 def _write(result: IdentifiedModel, folder: Path) -> Saved:

@@ -9,7 +9,7 @@ from dynid.prose import json_text
 from dynid.workflow.payload import GainsIdentification, PayloadIdentification
 from dynid.writers.savers.saved import Saved, Saver
 
-__all__ = ["SAVER"]
+__all__: list[str] = []
 
 
 def _write(result: PayloadIdentification | GainsIdentification, path: Path) -> Saved:

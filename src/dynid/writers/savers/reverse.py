@@ -6,13 +6,13 @@ from pathlib import Path
 
 from dynid.workflow.reverse import ReverseIdentification
 from dynid.writers.report.reverse import reverse_report
-from dynid.writers.savers.saved import Saved, Saver, model_files
+from dynid.writers.savers.saved import Saved, Saver, write_model_files
 
-__all__ = ["SAVER"]
+__all__: list[str] = []
 
 
 def _write(result: ReverseIdentification, folder: Path) -> Saved:
-    return Saved(model_files(result.model, reverse_report(result), folder))
+    return Saved(write_model_files(result.model, reverse_report(result), folder))
 
 
 SAVER = Saver(_write)

@@ -15,7 +15,7 @@ from dynid.writers.exported import Exported
 from dynid.writers.origin import model_sources, write_urdf_like_its_origin
 from dynid.writers.report.page import Report
 
-__all__ = ["Saved", "Saver", "folder_files", "model_files", "run_text", "with_urdf"]
+__all__ = ["Saved", "Saver", "folder_files", "run_text", "with_urdf", "write_model_files"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Saver:
     """Whether a result is one file, perhaps with neighbours, rather than a folder."""
 
 
-def model_files(model: IdentifiedModel, report: Report, folder: Path) -> dict[str, Path]:
+def write_model_files(model: IdentifiedModel, report: Report, folder: Path) -> dict[str, Path]:
     """Write model.json, report.html and run.json."""
     files = {"model": folder / "model.json", "report": folder / "report.html", "run": folder / "run.json"}
     refuse_replacing(model_sources(model), files.values())

@@ -12,7 +12,7 @@ from dynid.recording.formats.text import write_csv
 from dynid.workflow.simulation import Simulation
 from dynid.writers.savers.saved import Saved, Saver
 
-__all__ = ["SAVER", "log_files"]
+__all__ = ["log_files"]
 
 
 def _write(result: Simulation, path: Path) -> Saved:

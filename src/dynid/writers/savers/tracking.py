@@ -10,7 +10,7 @@ from dynid.workflow.track import ModelTracking
 from dynid.writers.report.tracking import tracking_report
 from dynid.writers.savers.saved import Saved, Saver
 
-__all__ = ["SAVER"]
+__all__: list[str] = []
 
 
 def _write(result: ModelTracking, folder: Path) -> Saved:
