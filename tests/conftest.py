@@ -23,12 +23,20 @@ STAGES = (
 """Folders whose quick tests run with the checks of types and shapes; these double the time of what they check."""
 
 
+LONG = (
+    "test_contact.py", "test_design.py", "test_doctor_model.py", "test_friction_fit.py", "test_least_squares.py",
+    "test_load.py", "test_report_browser.py", "test_retrieval.py", "test_wrong_motion_calls.py",
+)  # fmt: skip
+"""Files of the stages that spend minutes in loops or in a browser: others check the same types and shapes."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as `whole` what tests the program as a whole, or takes long: it runs as users run it, unchecked."""
     here = Path(__file__).parent
     for item in items:
-        if item.path.relative_to(here).parts[0] not in STAGES or item.get_closest_marker("slow") is not None:
+        quick = item.path.relative_to(here).parts[0] in STAGES and item.path.name not in LONG
+        if not quick or item.get_closest_marker("slow") is not None:
             item.add_marker("whole")
 
 

@@ -51,6 +51,8 @@ def one_blas_thread() -> Iterator[None]:
     Our own threads work on many small factorisations at once; threads inside BLAS would only get in their way, and the
     last bits of a result would depend on how many there are.
     """
+    # SciPy brings a BLAS of its own, and only what is loaded can be limited.
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):

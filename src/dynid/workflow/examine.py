@@ -68,6 +68,7 @@ class LogReview(PrintsAsDocument):
         return f"LogReview({self.log!r}: {codes or 'healthy'})"
 
 
+@one_blas_thread()
 def examine(
     robot: RobotLike,
     log: LogLike,
@@ -113,6 +114,5 @@ def examine(
     progress("looking at the log")
     asked = Log.of(sources[0], arm, settings, from_, until)
     others = [Log.of(source, arm, settings).good_rows for source in as_logs(against, "against")]
-    with one_blas_thread():
-        found = review_log(arm, asked.raw, against=others, friction=friction)
+    found = review_log(arm, asked.raw, against=others, friction=friction)
     return LogReview(arm.name, asked.name if not isinstance(asked.source, Path) else str(asked.source), found)

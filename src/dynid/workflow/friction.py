@@ -177,6 +177,7 @@ class FrictionRefit(PrintsAsDocument):
         )
 
 
+@one_blas_thread()
 def friction(
     model: ModelLike,
     logs: LogLike | Sequence[LogLike],
@@ -224,40 +225,39 @@ def friction(
     opened = [Log.of(source, known.robot, settings, from_, until, held=True) for source in as_logs(logs)]
     if not opened:
         raise RecordingError("no log given to fit friction to")
-    with one_blas_thread():
-        samples = [log.condition() for log in opened]
-        progress("fitting friction")
-        rigid, theta = _without_friction(known)
-        found = fit_friction(rigid, theta, samples, friction)
-        plan = samples[0].plan
-        origin = provenance(
-            "friction",
-            [*model_files(model, against), *(log.source for log in opened), *asked.files],
-            {
-                "friction": friction if isinstance(friction, str) else "+".join(m.name for m in friction),
-                "lowpass": lowpass,
-                "log": texts_of(asked),
-            },
-        )
-        refitted = known.with_friction(
-            found,
-            settings=replace(settings, cutoff_hz=float(plan.low_pass.cutoff_hz), remembered_gains=False),
-            results={
-                "relative_error_percent": found.fit.relative_percent,
-                "relative_error_percent_without": found.without.relative_percent,
-                "conditioning": list(plan.choices),
-                "friction": list(found.choice.reasons),
-            },
-            provenance=origin,
-        )
-        compared = _has_friction(other.model)
-        return FrictionRefit(
-            model=refitted,
-            fit=found,
-            logs=tuple(log.name for log in opened),
-            other=other if compared else None,
-            comparisons=_compared(found, other) if compared else (),
-        )
+    samples = [log.condition() for log in opened]
+    progress("fitting friction")
+    rigid, theta = _without_friction(known)
+    found = fit_friction(rigid, theta, samples, friction)
+    plan = samples[0].plan
+    origin = provenance(
+        "friction",
+        [*model_files(model, against), *(log.source for log in opened), *asked.files],
+        {
+            "friction": friction if isinstance(friction, str) else "+".join(m.name for m in friction),
+            "lowpass": lowpass,
+            "log": texts_of(asked),
+        },
+    )
+    refitted = known.with_friction(
+        found,
+        settings=replace(settings, cutoff_hz=float(plan.low_pass.cutoff_hz), remembered_gains=False),
+        results={
+            "relative_error_percent": found.fit.relative_percent,
+            "relative_error_percent_without": found.without.relative_percent,
+            "conditioning": list(plan.choices),
+            "friction": list(found.choice.reasons),
+        },
+        provenance=origin,
+    )
+    compared = _has_friction(other.model)
+    return FrictionRefit(
+        model=refitted,
+        fit=found,
+        logs=tuple(log.name for log in opened),
+        other=other if compared else None,
+        comparisons=_compared(found, other) if compared else (),
+    )
 
 
 def _has_friction(model: TorqueModel) -> bool:

@@ -257,6 +257,7 @@ def payload(
 ) -> GainsIdentification: ...
 
 
+@one_blas_thread()
 def payload(
     model: ModelLike,
     log: LogLike,
@@ -311,11 +312,10 @@ def payload(
         empty = Log.of(_one(unloaded, "unloaded"), known.robot, settings, from_, until, held=True)
     opened = (loaded.source, None if empty is None else empty.source)
     inputs = (*model_files(model), *(source for source in opened if isinstance(source, Path)), *asked.files)
-    with one_blas_thread():
-        if known_mass is None:
-            return replace(_load(known, loaded, empty, flange, progress), inputs=inputs)
-        found = _gains(known, loaded, empty, _number(known_mass, "known_mass"), friction, progress)
-        return replace(found, inputs=inputs)
+    if known_mass is None:
+        return replace(_load(known, loaded, empty, flange, progress), inputs=inputs)
+    found = _gains(known, loaded, empty, _number(known_mass, "known_mass"), friction, progress)
+    return replace(found, inputs=inputs)
 
 
 def _load(

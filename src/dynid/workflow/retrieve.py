@@ -223,6 +223,7 @@ class ModelRetrieval(PrintsAsDocument):
         return f"ModelRetrieval({self.model.robot.name!r}: {self.engine}, objective {self.verdict})"
 
 
+@one_blas_thread()
 def retrieve(
     model: ModelLike,
     *,
@@ -278,7 +279,7 @@ def retrieve(
         progress(f"searching: {done} of {of} runs, best {best:.6g}", done / of)
 
     progress("searching")
-    with one_blas_thread(), Workers.of(workers).active():
+    with Workers.of(workers).active():
         found = retrieval.solve(given.model, given.base, goal, progress=told)
     files = [Path(path) for path in (bounds, config) if isinstance(path, str | PathLike)]
     # Who did the work has no part in the result, so it has none in the record of it.

@@ -130,6 +130,7 @@ class ReverseIdentification(PrintsAsDocument):
         )
 
 
+@one_blas_thread()
 def reverse(
     robot: RobotLike,
     samples: SamplesLike,
@@ -162,9 +163,8 @@ def reverse(
     loaded = options.load(robot)
     known = _as_samples(samples, loaded)
     progress("fitting")
-    with one_blas_thread():
-        model = TorqueModel(loaded)
-        found = Reverse().fit(model, base_parameters(model), known)
+    model = TorqueModel(loaded)
+    found = Reverse().fit(model, base_parameters(model), known)
     named = loaded.source if isinstance(robot, Robot) else fspath(robot)
     origin = provenance(
         "reverse",

@@ -155,6 +155,7 @@ class ModelTracking(PrintsAsDocument):
         return repr(self.run).replace("TrackingResult", "ModelTracking", 1)
 
 
+@one_blas_thread()
 def track(
     model: ModelLike,
     log: LogLike | int,
@@ -220,13 +221,12 @@ def track(
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
     source = _source(known, log, settings, from_, until)
     progress("following the log")
-    with one_blas_thread():
-        session = TrackingSession(known, source, options)
-        for moment in session.follow():
-            progress("following the log", moment.share)
-            if watch is not None:
-                watch(moment)
-        run = session.result()
+    session = TrackingSession(known, source, options)
+    for moment in session.follow():
+        progress("following the log", moment.share)
+        if watch is not None:
+            watch(moment)
+    run = session.result()
     inputs = tuple(Path(given) for given in (model, log) if isinstance(given, str | PathLike) and _is_file(given))
     memory = [RawLog.of(source)] if isinstance(source, Recording) and not isinstance(log, str | PathLike) else []
     tracked = run.tracked

@@ -121,6 +121,7 @@ class ModelValidation(PrintsAsDocument):
         return f"ModelValidation({self.models[0].model.robot.name!r}: {errors})"
 
 
+@one_blas_thread()
 def validate(
     model: ModelLike,
     logs: LogLike | Sequence[LogLike],
@@ -166,11 +167,10 @@ def validate(
     if not opened:
         raise RecordingError("no log given to predict")
     progress("predicting")
-    with one_blas_thread():
-        samples = [log.condition() for log in opened]
-        results = tuple(
-            ValidatedModel(name, one, tuple(predicted(one, part, raw=raw) for part in samples)) for name, one in known
-        )
+    samples = [log.condition() for log in opened]
+    results = tuple(
+        ValidatedModel(name, one, tuple(predicted(one, part, raw=raw) for part in samples)) for name, one in known
+    )
     warnings = tuple(
         f"{log.name} is a log the model was fitted to: this shows the fit, not how it predicts"
         for log in opened
