@@ -19,7 +19,6 @@ from dynid.dynamics import LagrangianModel, friction_models
 from dynid.recording import write_csv
 from dynid.simulation.motions import smooth_motion
 from dynid.simulation.synthetic import plausible_parameters, synthesise
-from tests.contract.workshop import WIDE
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = re.compile(r"^\s*Example: (dynid .*)$", re.MULTILINE)
@@ -119,7 +118,7 @@ def test_every_command_has_an_example_of_itself():
 
 @pytest.mark.parametrize("typed", HELP)
 def test_help_shows_the_example(typed, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", WIDE)  # cyclopts keeps the width of the first help of a command
+    monkeypatch.setenv("COLUMNS", "200")
     assert main([*typed.split(), "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     for line in EXAMPLE.findall(HELP[typed]):

@@ -136,8 +136,25 @@ def number(content: Any, path: str) -> float | None:
     return None if isinstance(content, str | bool) or not isinstance(content, int | float) else content
 
 
-PANEL = re.compile(r"^│ (?:\* | {2})? *(?P<names>\S.*?)(?: {2,}(?P<text>.*?))? *│$", re.MULTILINE)
 CHOICES = re.compile(r"\[choices: ([^\]]+)\]")
+
+
+INDENT = 12 * " "
+"""What at least stands before the continuation of a row: a help keeps the width of the first one of its command."""
+
+
+def _rows(text: str) -> list[str]:
+    """The rows of the panels of a help, each on one line: names, two blanks or more, and what is said of them."""
+    rows: list[str] = []
+    for line in text.splitlines():
+        if not (line.startswith("│") and line.endswith("│")):
+            continue
+        content = line[1:-1]
+        if content.startswith(INDENT) and rows:
+            rows[-1] += f" {content.strip()}"
+        else:
+            rows.append(content.strip(" *"))
+    return rows
 
 
 def help_of(command: str, folder: Path) -> dict[str, list[str]]:
@@ -150,9 +167,10 @@ def help_of(command: str, folder: Path) -> dict[str, list[str]]:
         os.environ.pop("COLUMNS") if before is None else os.environ.update(COLUMNS=before)
     assert code == 0, f"dynid {command} --help ends with {code}"
     found: dict[str, list[str]] = {}
-    for row in PANEL.finditer(text):
-        choices = CHOICES.search(row["text"] or "")
-        for option in re.findall(r"--[a-z][a-z0-9-]*", row["names"]):
+    for row in _rows(text):
+        names, _, said = row.partition("  ")
+        choices = CHOICES.search(said)
+        for option in re.findall(r"--[a-z][a-z0-9-]*", names):
             found[option] = choices[1].split(", ") if choices else []
     return found
 
