@@ -34,9 +34,17 @@ def test_every_recorded_run_is_still_run():
     }
 
 
+MAY_FALL = {"demo": ("validation/0/relative_error_percent",)}
+"""Errors that are lower since links have a prior, in runs that take no option for it; they must not rise."""
+
+
 @pytest.mark.parametrize("name", RECORDED_RUNS)
 def test_a_run_keeps_its_exit_code_files_keys_figures_and_findings(name, workshop):
-    assert lost(RECORDED_RUNS[name], workshop.outcome(name)) == []
+    recorded, present = copy.deepcopy(RECORDED_RUNS[name]), workshop.outcome(name)
+    for path in MAY_FALL.get(name, ()):
+        was, now = recorded["figures"][path], present["figures"][path]
+        was["value"] = min(was["value"], now["value"])
+    assert lost(recorded, present) == []
 
 
 def test_the_module_runs_as_a_process_with_the_same_exit_codes(workshop):

@@ -77,8 +77,14 @@ class Workshop:
         return shape(content, f"{self.folder.resolve()}{os.sep}")
 
 
+DEFAULTS = "--prior auto"
+"""What brings back the defaults of the version that was recorded: since 0.2 links have a prior beside the data."""
+
+
 def typed(words: str, folder: Path) -> tuple[int, str]:
-    """Exit code and standard output of ``dynid WORDS`` typed in a folder."""
+    """Exit code and standard output of ``dynid WORDS`` typed in a folder, with the defaults of the record."""
+    if words.startswith("identify ") and "--prior" not in words and "--help" not in words:
+        words = f"{words} {DEFAULTS}"
     said = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
         code = main(shlex.split(words))

@@ -171,5 +171,5 @@ def test_the_report_says_of_least_squares_what_a_programme_decided(result):
     # Noise of 1 % on a log that shows every base parameter: no consistent robot has exactly these, or one has.
     assert all(name.endswith(("(physically consistent)", "(of no physically consistent robot)")) for name in told)
     exact = simulated("planar2r", seed=4, noise=0.0)
-    names = [c.name for c in dynid.identify("planar2r", exact).comparisons]
+    names = [c.name for c in dynid.identify("planar2r", exact, friction="viscous+coulomb+offset").comparisons]
     assert "ordinary least squares (physically consistent)" in names

@@ -29,7 +29,7 @@ def test_the_call_and_the_command_give_the_same_bytes(tmp_path, capsys):
 def test_the_log_goes_on_to_identify_and_the_truth_comes_back():
     result = dynid.simulate("planar2r", duration=10.0, rate=200.0, noise_q=0.0, noise_dq=0.0, noise_tau=[0.0, 0.0])
     assert result.truth["sensors"]["noise_tau"] == "0.0,0.0"
-    found = dynid.identify("planar2r", result.recording, estimator="ols", force=True)
+    found = dynid.identify("planar2r", result.recording, estimator="ols", friction="viscous+coulomb+offset", force=True)
     np.testing.assert_allclose(
         found.estimate.beta, found.model.base.project(result.theta), rtol=0.05, atol=0.02
     )  # what the low-pass and differentiation leave

@@ -155,7 +155,8 @@ def marks(findings=None, held_out=True, **changes):
 def test_the_mark_follows_from_the_worst_criterion():
     assert marks() == "good"
     assert marks(held_out=False) == "usable"
-    assert marks(status=Status.RANK_DEFICIENT) == "not good enough"
+    assert marks(status=Status.RANK_DEFICIENT) == "usable", "links that the motion does not show come from the prior"
+    assert marks(status=Status.STOPPED_EARLY) == "not good enough"
     assert marks(FINDINGS) == "good"
     fault = Finding(code="degrees", severity=Severity.ERROR, measured=Words("e", cause="c", fix="f"))
     assert marks((*FINDINGS, fault)) == "not good enough"
@@ -177,6 +178,49 @@ def test_a_joint_worse_than_no_prediction_is_not_good_enough():
     log = Validation("x", made.train.joint_names, np.arange(100.0), tau, tau - [0.0, 0.0, 1.5], raw=False)
     criteria = judge(made.model, made.estimate, made.train, [log]).criteria
     assert {criterion.name: criterion.mark for criterion in criteria}["Worst joint"] == "not good enough"
+
+
+def worst_joint(errors, **changes):
+    """The criterion on joints for a log with these errors (N·m) of torques of 100, 100 and 1 N·m."""
+    made = case()
+    tau = np.ones((100, 3)) * [100.0, 100.0, 1.0]
+    log = Validation("x", made.train.joint_names, np.arange(100.0), tau, tau - errors, raw=False)
+    criteria = judge(replace(made.model, **changes), made.estimate, made.train, [log], rate_hz=200.0).criteria
+    return next(criterion for criterion in criteria if criterion.name == "Worst joint")
+
+
+def test_a_joint_at_53_percent_is_not_usable():
+    assert worst_joint([0.0, 0.0, 0.53]).mark == "not good enough"
+    assert worst_joint([0.0, 0.0, 0.3]).mark == "usable"
+    assert worst_joint([0.0, 0.0, 0.1]).mark == "good"
+
+
+def test_a_joint_is_not_blamed_for_what_its_noise_explains():
+    noise = np.array([0.1, 0.1, 0.1])
+    settings = replace(case().model.settings, cutoff_hz=10.0)
+    # White noise of 1.8 N·m a sample leaves 1.8·√(10/90) = 0.6 N·m below 10 Hz of 100.
+    loud = worst_joint([0.0, 0.0, 0.53], noise=noise, sample_noise=np.hypot(noise, 1.8), settings=settings)
+    assert loud.mark == "good"
+    assert "as well as so small a torque is measured" in loud.found
+    quiet = worst_joint([0.0, 0.0, 0.53], noise=noise, sample_noise=np.hypot(noise, 0.2), settings=settings)
+    assert quiet.mark == "not good enough"
+
+
+def test_a_model_of_absurd_mass_is_not_good():
+    made = case()
+    theta = np.array(made.model.theta)
+    theta[: made.model.model.n_inertial] *= 5.0
+    verdict = judge(replace(made.model, theta=theta), made.estimate, made.train, [made.held_out])
+    assert next(c for c in verdict.criteria if c.name == "Mass of all links").mark == "usable"
+    assert verdict.mark == "usable"
+
+
+def test_left_out_segments_stand_in_for_a_held_out_log():
+    made = case()
+    fine = judge(made.model, made.estimate, made.train, [], left_out=made.held_out.error)
+    assert fine.mark == "good"
+    assert "left-out segments" in fine.criteria[1].name
+    assert "left-out segments" in fine.summary
 
 
 def test_report_and_json_say_the_same_numbers(tmp_path, capsys):

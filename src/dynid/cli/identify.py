@@ -45,11 +45,14 @@ class FitOptions:
     friction: Annotated[
         FrictionName | None,
         Parameter(
-            help="none, names joined by +, or auto: what predicts best, joint by joint "
-            "[default: viscous+coulomb+offset]."
+            help="none, names joined by +, or auto: what predicts best, joint by joint; auto also chooses rotor "
+            "inertias and delay where they are not typed [default: auto]."
         ),
     ] = None
-    rotor_inertia: Annotated[bool, Parameter(negative="", help="Add a rotor inertia to every joint.")] = False
+    rotor_inertia: Annotated[
+        bool | None,
+        Parameter(help="A rotor inertia at every joint, or none [default: chosen, or none where friction is typed]."),
+    ] = None
     bounds: Annotated[Path | None, Parameter(help="CSV with parameter,lower,upper.")] = None
     total_mass: Annotated[
         tuple[float, float] | None, Parameter(negative="", help="Least and largest mass of all links, kg.")
@@ -59,10 +62,21 @@ class FitOptions:
         Parameter(help="triangle: full consistency; inertia: the papers' weaker 6×6 [default: triangle]."),
     ] = None
     prior: Annotated[
-        PriorRule | None, Parameter(help="How to choose among parameters that fit alike [default: auto].")
+        PriorRule | None,
+        Parameter(
+            help="map: what is known of the links counts beside the data; the others choose among parameters that fit "
+            "alike [default: map]."
+        ),
+    ] = None
+    prior_std: Annotated[
+        float | None, Parameter(help="Spread of links about their nominal ones, relative, for map [default: 0.3].")
     ] = None
     delay: Annotated[
-        str | None, Parameter(help="Seconds by which torque lags behind position, or auto [default: 0].")
+        str | None,
+        Parameter(
+            help="Seconds by which torque lags behind position, or auto [default: chosen, or 0 where friction is "
+            "typed]."
+        ),
     ] = None
     min_velocity: Annotated[str | None, Parameter(help="Mask rows slower than this, rad/s, or auto [default: 0].")] = (
         None

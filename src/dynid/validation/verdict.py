@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from dynid.regression.estimate import UNRELIABLE, Estimate
+from dynid.arrays import Array, Float
+from dynid.regression.estimate import UNRELIABLE, Estimate, FitError
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.status import Status
 from dynid.review.findings import Finding, Severity
@@ -21,8 +22,20 @@ Mark = Literal["good", "usable", "not good enough"]
 _MARKS: tuple[Mark, ...] = ("good", "usable", "not good enough")
 GOOD_ERROR, USABLE_ERROR = 5.0, 15.0
 """Relative torque error over all joints, in %, up to which a model is good, or usable."""
-GOOD_JOINT, USABLE_JOINT = 30.0, 100.0
+GOOD_JOINT, USABLE_JOINT = 15.0, 40.0
 """Relative torque error of the worst joint, in %; at 100 % predicting no torque at all would be as good."""
+RESOLUTION = 0.01
+"""Share of a joint's effort limit that joint torque sensors, and currents times a torque constant, are accurate to at
+best. A joint whose error is within that is predicted as well as its torque is measured."""
+NOISE_LIMITED = 1.5
+"""Error over the noise that the low-pass lets through up to which noise, and not the model, limits a joint."""
+PLAUSIBLE_MASS, PLAUSIBLE_LINK = 2.0, 3.0
+"""Factor by which the mass of all links, or of one of them, may differ from the nominal one in a good model."""
+_SMALL_LINK = 0.05
+"""Share of the nominal mass of an arm that any link may have: a flange of 50 g says little about what hangs on it."""
+MASS_PER_REACH = (2.0, 400.0)
+"""kg/m³: mass of an arm over its reach cubed, from plastic servo arms to 300 kg-payload robots and beyond (a UR10e
+has 13, a Panda 29, a KR300 72)."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +83,10 @@ def judge(
     train: Validation,
     held_out: Sequence[Validation],
     findings: Sequence[Finding] | None = None,
+    left_out: FitError | None = None,
+    rate_hz: float | None = None,
 ) -> Verdict:
-    """The verdict on a model (errors in %), from how the fit ended and how it predicts held-out logs.
+    """The verdict on a model (errors in %), from how the fit ended and how it predicts what it was not fitted to.
 
     Args:
         model: what was found.
@@ -79,34 +94,24 @@ def judge(
         train: prediction of the log it was fitted to.
         held_out: predictions of logs that were not used in the fit.
         findings: of the review of the logs; None where they were not reviewed.
+        left_out: error on segments of the training logs that were left out in turn; stands in for a held-out log.
+        rate_hz: samples per second of the training log, Hz: tells how much of its noise the low-pass lets through.
     """
     shared = any(finding.code == "same-log" for finding in findings or ())
-    seen = not held_out or shared
-    judged = max(held_out, key=lambda v: _size(v.error.relative_percent), default=train)
-    error = judged.error
-    joint = int(np.nanargmax(error.relative_percent_joint)) if np.any(np.isfinite(error.relative_percent_joint)) else 0
-    name = f"{judged.joint_names[joint]}: " if judged.joint_names else ""
+    judged = _judged(train, held_out, shared, left_out)
     criteria = [
+        _ended(model, estimate),
         Criterion(
-            "How the fit ended",
-            "good" if estimate.status is Status.CONVERGED else "not good enough",
-            estimate.status.value or "converged",
-            "converged, every base parameter excited",
-        ),
-        Criterion(
-            "Torque of the training log" if seen else "Torque of the held-out log",
-            _capped(_within(error.relative_percent, GOOD_ERROR, USABLE_ERROR), seen),
-            f"{error.relative_percent:.2f} %" + (f"; {_untried(shared)}" if seen else ""),
+            f"Torque of the {judged.of}",
+            _capped(_within(judged.error.relative_percent, GOOD_ERROR, USABLE_ERROR), judged.seen),
+            f"{judged.error.relative_percent:.2f} %{judged.caveat}",
             f"good up to {GOOD_ERROR:g} % on a held-out log, usable up to {USABLE_ERROR:g} %",
         ),
-        Criterion(
-            "Worst joint",
-            _within(error.relative_percent_joint[joint], GOOD_JOINT, USABLE_JOINT),
-            f"{name}{error.relative_percent_joint[joint]:.2f} %",
-            f"good up to {GOOD_JOINT:g} %, usable up to {USABLE_JOINT:g} %",
-        ),
+        _worst_joint(model, judged.error, rate_hz),
         _consistent(model, estimate),
     ]
+    if model.links:
+        criteria.append(_mass(model))
     if findings is not None:
         errors = sorted({finding.code for finding in findings if finding.severity is Severity.ERROR})
         criteria.append(
@@ -118,11 +123,101 @@ def judge(
             )
         )
     plain = Verdict(tuple(criteria))
-    return Verdict(plain.criteria, _summary(model, estimate, train, held_out, plain.mark))
+    return Verdict(plain.criteria, _summary(model, estimate, train, held_out, plain.mark, left_out))
 
 
-def _untried(shared: bool) -> str:
-    return "logs share samples, so this proves nothing about prediction" if shared else "no held-out log was predicted"
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """The prediction that a model is judged by."""
+
+    error: FitError
+    of: str
+    """What was predicted."""
+    seen: bool
+    """Whether the fit has seen it."""
+    caveat: str = ""
+
+
+def _judged(train: Validation, held_out: Sequence[Validation], shared: bool, left_out: FitError | None) -> _Judged:
+    if held_out:
+        worst = max(held_out, key=lambda v: _size(v.error.relative_percent))
+        caveat = "; logs share samples, so this proves nothing about prediction" if shared else ""
+        return _Judged(worst.error, "held-out log", shared, caveat)
+    if left_out is not None:
+        return _Judged(left_out, "left-out segments", False, "; what drifts from run to run cannot be seen in them")
+    return _Judged(train.error, "training log", True, "; no held-out log was predicted")
+
+
+def _ended(model: IdentifiedModel, estimate: Estimate) -> Criterion:
+    mark: Mark = "good"
+    if estimate.status is not Status.CONVERGED:
+        filled = estimate.status is Status.RANK_DEFICIENT and model.consistent
+        mark = "usable" if filled else "not good enough"
+    return Criterion(
+        "How the fit ended", mark, estimate.status.value or "converged", "converged, every base parameter excited"
+    )
+
+
+def _worst_joint(model: IdentifiedModel, error: FitError, rate_hz: float | None) -> Criterion:
+    """The joint with the largest error, of those whose error is not what the measurement of its torque allows."""
+    relative = np.where(np.isfinite(error.relative_percent_joint), error.relative_percent_joint, 0.0)
+    limited = (error.rmse <= _resolved(model, rate_hz)) & (relative > GOOD_JOINT)
+    names = model.robot.joint_names
+    joint = int(np.argmax(np.where(limited, -1.0, relative)))
+    found = f"{names[joint]}: {relative[joint]:.2f} %"
+    if np.any(limited):
+        told = ", ".join(f"{names[j]} {relative[j]:.0f} %" for j in np.flatnonzero(limited))
+        found += f"; {told}: as well as so small a torque is measured"
+    return Criterion(
+        "Worst joint",
+        _within(relative[joint], GOOD_JOINT, USABLE_JOINT),
+        found,
+        f"good up to {GOOD_JOINT:g} %, usable up to {USABLE_JOINT:g} %, or as good as its noise allows",
+    )
+
+
+def _resolved(model: IdentifiedModel, rate_hz: float | None) -> Float[Array, " n_dof"]:
+    """Error (N·m or N) of each joint that its measurement explains: noise in the band, or the sensor's accuracy."""
+    effort = np.array([joint.limits.effort for joint in model.robot.joints])
+    least = np.where(np.isfinite(effort), RESOLUTION * effort, 0.0)
+    return np.maximum(least, NOISE_LIMITED * _noise_in_band(model, rate_hz))
+
+
+def _noise_in_band(model: IdentifiedModel, rate_hz: float | None) -> Float[Array, " n_dof"]:
+    """White noise of single samples, as far as the low-pass lets it through, N·m or N; 0 where it is not known."""
+    none = np.zeros(model.robot.n_dof)
+    cutoff = model.settings.cutoff_hz
+    if model.sample_noise is None or model.noise is None or cutoff is None or rate_hz is None:
+        return none
+    beyond = 0.5 * rate_hz - cutoff
+    if not 0.0 < beyond < np.inf:
+        return none
+    white = np.maximum(np.asarray(model.sample_noise) ** 2 - np.asarray(model.noise) ** 2, 0.0)
+    return np.sqrt(white * cutoff / beyond)
+
+
+def _mass(model: IdentifiedModel) -> Criterion:
+    """Whether the links weigh what the robot file, or the size of the arm, lets expect."""
+    masses = np.array([link.mass for link in model.links])
+    total = float(np.sum(masses))
+    nominal = [joint.link.nominal for joint in model.robot.joints]
+    known = np.array([body.mass if body is not None else np.nan for body in nominal])
+    reach = max(
+        sum(float(np.linalg.norm(model.robot.joints[j].T_parent_joint[:3, 3])) for j in path)
+        for path in model.robot.path_to
+    )
+    if np.all(known > 0.0):
+        low, high = float(np.sum(known)) / PLAUSIBLE_MASS, float(np.sum(known)) * PLAUSIBLE_MASS
+        most = PLAUSIBLE_LINK * known + _SMALL_LINK * float(np.sum(known))
+        odd = [name for name, own, top in zip(model.robot.link_names, masses, most, strict=True) if own > top]
+        asked = f"{low:.3g} to {high:.3g} kg, half to twice the robot file's"
+    else:
+        low, high = MASS_PER_REACH[0] * reach**3, MASS_PER_REACH[1] * reach**3
+        odd = []
+        asked = f"{low:.3g} to {high:.3g} kg for an arm of {reach:.2f} m"
+    plausible = low <= total <= high and not odd
+    found = f"{total:.3g} kg" + (f"; {', '.join(odd)} far above the robot file's" if odd else "")
+    return Criterion("Mass of all links", "good" if plausible else "usable", found, asked)
 
 
 def _size(value: float) -> float:
@@ -148,7 +243,12 @@ def _consistent(model: IdentifiedModel, estimate: Estimate) -> Criterion:
 
 
 def _summary(
-    model: IdentifiedModel, estimate: Estimate, train: Validation, held_out: Sequence[Validation], mark: Mark
+    model: IdentifiedModel,
+    estimate: Estimate,
+    train: Validation,
+    held_out: Sequence[Validation],
+    mark: Mark,
+    left_out: FitError | None,
 ) -> str:
     """One paragraph for a hurried reader (errors in %)."""
     text = (
@@ -158,6 +258,8 @@ def _summary(
     if held_out:
         error = max(_size(v.error.relative_percent) for v in held_out)
         text += f" and that of the held-out log to {error:.2f} %"
+    elif left_out is not None:
+        text += f" and left-out segments of it to {left_out.relative_percent:.2f} %"
     else:
         text += "; no held-out log was predicted"
     reliable = sum(word == "identified" for word in estimate.trust)

@@ -42,6 +42,7 @@ MODULES = (
     "manifest",
     "identification",
     "other_fits",
+    "fitting",
     "identify",
     "validate",
     "reverse",

@@ -158,6 +158,7 @@ class IdentificationJson(TypedDict):
     rule: str
     conditioning: list[str]
     friction: list[str]
+    automatic: list[str]
     train: ValidationJson
     validation: list[ValidationJson]
     parameters: list[BaseParameterJson]

@@ -18,14 +18,15 @@ from dynid.regression.constraints.files import read_bounds
 from dynid.regression.estimate import Estimate, Estimator
 from dynid.regression.estimators import ESTIMATORS, EstimatorOptions, make_estimator
 from dynid.regression.feasible.prior import Prior
-from dynid.regression.friction.choice import FrictionChoice, needs_search
+from dynid.regression.friction.choice import AUTO, FrictionChoice, needs_search
 from dynid.regression.problem import Regression
 
 __all__ = ["DEFAULT_FRICTION", "ConditionChoice", "FitOptions", "PriorRule"]
 
 DEFAULT_FRICTION = "viscous+coulomb+offset"
+"""Friction of jobs that do not choose it, and of the fit that an automatic choice starts from."""
 ConditionChoice = Literal["triangle", "inertia"]
-PriorRule = Literal["auto", "nominal", "entropic", "centred"]
+PriorRule = Literal["map", "auto", "nominal", "entropic", "centred"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,20 +35,23 @@ class FitOptions:
 
     estimator: str | Estimator = "feasible"
     """A name of `ESTIMATORS`, or an estimator; feasible gives full, physically consistent parameters."""
-    friction: str = DEFAULT_FRICTION
+    friction: str = AUTO
     """none, names joined by +, or auto: what predicts best, joint by joint."""
-    rotor_inertia: bool = False
-    """Whether every joint gets a rotor inertia."""
+    rotor_inertia: bool | None = None
+    """Whether every joint gets a rotor inertia; None chooses with friction auto, and is no where friction is given."""
     bounds: Path | None = None
     """CSV with parameter,lower,upper."""
     total_mass: tuple[float, float] | None = None
     """Least and largest mass of all links, kg."""
     condition: ConditionChoice = "triangle"
     """triangle: full consistency; inertia: the papers' weaker 6×6."""
-    prior: PriorRule = "auto"
-    """How to choose among parameters that fit alike."""
-    delay: str = "0"
-    """Seconds by which torque lags behind position, or auto."""
+    prior: PriorRule = "map"
+    """map: what is known of the links counts beside the data; the others choose among parameters that fit alike."""
+    prior_std: float = 0.3
+    """Spread of links about their nominal ones, relative, for map."""
+    delay: str | None = None
+    """Seconds by which torque lags behind position, or auto; None chooses with friction auto, and is 0 where friction
+    is given."""
     min_velocity: str = "0"
     """Rows slower than this are masked, rad/s, or auto."""
 
@@ -65,12 +69,13 @@ class FitOptions:
         cls,
         estimator: str | Estimator,
         friction: str,
-        rotor_inertia: bool,
+        rotor_inertia: bool | None,
         bounds: str | PathLike[str] | None,
         total_mass: tuple[float, float] | None,
         condition: ConditionChoice,
         prior: PriorRule,
-        delay: float | str,
+        prior_std: float,
+        delay: float | str | None,
         min_velocity: float | str,
     ) -> FitOptions:
         """From what people give: paths as texts, numbers or auto (s, rad/s)."""
@@ -82,14 +87,42 @@ class FitOptions:
             total_mass=total_mass,
             condition=condition,
             prior=prior,
-            delay=str(delay),
+            prior_std=prior_std,
+            delay=None if delay is None else str(delay),
             min_velocity=str(min_velocity),
         )
 
     @property
-    def chosen_delay(self) -> float | None:
-        """The delay in s; None for auto."""
+    def is_automatic(self) -> bool:
+        """Whether friction is chosen, and with it what was not typed."""
+        return self.friction.strip() == AUTO
+
+    @property
+    def searches_friction(self) -> bool:
+        """Whether friction is chosen, or has curves whose shape is searched for."""
+        return needs_search(self.friction)
+
+    @property
+    def chooses_rotors(self) -> bool:
+        """Whether rotor inertias are chosen with the friction."""
+        return self.rotor_inertia is None and self.is_automatic
+
+    @property
+    def chooses_delay(self) -> bool:
+        """Whether the delay is chosen with the friction."""
+        return self.is_automatic and self.delay in (None, "auto")
+
+    @property
+    def typed_delay(self) -> float | None:
+        """The delay in s, 0 where it is chosen later or not asked for; None where the model's residual tells it."""
+        if self.delay is None or self.chooses_delay:
+            return 0.0
         return _number_or_auto("delay", self.delay)
+
+    @property
+    def link_prior(self) -> Prior | None:
+        """What is known of the links before the data; None where it decides among equal fits alone."""
+        return Prior(rule="map", std=self.prior_std) if self.prior == "map" else None
 
     @property
     def chosen_min_velocity(self) -> float | None:
@@ -104,7 +137,7 @@ class FitOptions:
     @property
     def first_friction(self) -> str:
         """The friction to start with: the simplest, where its curves are searched for."""
-        return DEFAULT_FRICTION if needs_search(self.friction) else self.friction
+        return DEFAULT_FRICTION if self.searches_friction else self.friction
 
     def torque_model(self, robot: Robot, choice: FrictionChoice | None = None) -> TorqueModel:
         """The columns to fit: with the friction to start with, or with what was chosen."""
@@ -123,7 +156,9 @@ class FitOptions:
         """The estimator itself, made with these options where it was given by name."""
         if not isinstance(self.estimator, str):
             return self.estimator
-        options = EstimatorOptions(constraints=self.constraints(), prior=Prior(rule=self.prior), seed=seed)
+        options = EstimatorOptions(
+            constraints=self.constraints(), prior=Prior(rule=self.prior, std=self.prior_std), seed=seed
+        )
         return make_estimator(self.estimator, options)
 
     def fit(self, regression: Regression, seed: int = 0) -> Estimate:

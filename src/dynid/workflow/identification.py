@@ -162,6 +162,7 @@ class Identification(PrintsAsDocument):
             "rule": estimate.rule,
             "conditioning": list(self.samples.plan.choices),
             "friction": list(self.reasons),
+            "automatic": list(self.automatic),
             "train": validation_json(self.train),
             "validation": [validation_json(v) for v in self.validation],
             "parameters": base_parameters_json(estimate, self.bootstrap),
@@ -181,8 +182,12 @@ class Identification(PrintsAsDocument):
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why each joint has which friction, a sentence each; empty where it was given."""
-        told = self.model.results.get("friction", ())
-        return tuple(str(text) for text in told) if isinstance(told, list | tuple) else ()
+        return _texts(self.model.results.get("friction"))
+
+    @property
+    def automatic(self) -> tuple[str, ...]:
+        """What was chosen for the arm as a whole, and what each choice gained, a sentence each."""
+        return _texts(self.model.results.get("automatic"))
 
     def document(self) -> Document:
         """The result from top to bottom, as the terminal shows it."""
@@ -197,6 +202,7 @@ class Identification(PrintsAsDocument):
             Line("recording", f"{samples.source}   {rows}; {'; '.join(samples.plan.choices)}"),
             Line("fit", f"{estimate.estimator}   {steps}"),
             self._base_parameters(),
+            *(Line("chosen", reason) for reason in self.automatic),
             *(Line("friction", reason) for reason in self.reasons),
             *links,
             errors_grid(model, [("fit", self.train), *(("held out", v) for v in self.validation)]),
@@ -251,3 +257,7 @@ def errors_grid(model: TorqueModel, predicted: list[tuple[str, Validation]]) -> 
     ]
     headers = ("", "log", "error / %", *(f"{name} / %" for name in model.robot.joint_names))
     return Grid(headers, tuple(rows), tuple(range(2, len(headers))))
+
+
+def _texts(told: object) -> tuple[str, ...]:
+    return tuple(str(text) for text in told) if isinstance(told, list | tuple) else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -12,31 +12,30 @@ from typing import Literal
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
-from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import DynidError, RecordingError, RegressionError
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.conditioning import Plan, Samples
-from dynid.regression.auto_settings import estimated_delay, velocity_threshold
+from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
-from dynid.regression.estimate import Estimate, Estimator
-from dynid.regression.friction.choice import FrictionChoice, choose_friction, needs_search
-from dynid.regression.friction.rows import friction_rows, never_reversing
+from dynid.regression.estimate import Estimate, Estimator, FitError
+from dynid.regression.friction.choice import AUTO
+from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.problem import Regression, compress
+from dynid.regression.problem import Regression
 from dynid.regression.rows import SampleRows
 from dynid.regression.status import Status
-from dynid.regression.streamed_rows import StreamedRows
 from dynid.review.checks.overlap import overlap_findings
 from dynid.review.examination import review_log
 from dynid.review.findings import Finding, Severity
+from dynid.validation.left_out import left_out_error
 from dynid.validation.torque import compare_torque
 from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
-from dynid.workflow.fit_options import DEFAULT_FRICTION, ConditionChoice, FitOptions, PriorRule
+from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
+from dynid.workflow.fitting import FittedRows, fitted_rows
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
 from dynid.workflow.logs import Log
@@ -70,13 +69,14 @@ def identify(
     *,
     validate: LogLike | Sequence[LogLike] = (),
     estimator: str | Estimator = "feasible",
-    friction: str = DEFAULT_FRICTION,
-    rotor_inertia: bool = False,
+    friction: str = AUTO,
+    rotor_inertia: bool | None = None,
     bounds: str | PathLike[str] | None = None,
     total_mass: tuple[float, float] | None = None,
     condition: ConditionChoice = "triangle",
-    prior: PriorRule = "auto",
-    delay: float | Literal["auto"] | str = "0",
+    prior: PriorRule = "map",
+    prior_std: float = 0.3,
+    delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
     from_: float | None = None,
     until: float | None = None,
@@ -102,12 +102,13 @@ def identify(
         validate: held-out logs to predict and compare with.
         estimator: ols, wls, robust, feasible or retrieval (the last two give links), or an `Estimator`.
         friction: none, names joined by +, or auto: what predicts best, joint by joint.
-        rotor_inertia: add a rotor inertia to every joint.
+        rotor_inertia: add a rotor inertia to every joint; None chooses with friction auto, and adds none otherwise.
         bounds: CSV with parameter,lower,upper.
         total_mass: least and largest mass of all links, kg.
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
-        prior: how to choose among parameters that fit alike.
-        delay: seconds by which torque lags behind position, or auto.
+        prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
+        prior_std: spread of links about their nominal ones, relative, for map.
+        delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
         min_velocity: mask rows slower than this, rad/s, or auto.
         from_, until: the part of the training logs to use, s.
         columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
@@ -135,23 +136,12 @@ def identify(
         seed=as_seed(seed),
         bootstrap=bootstrap,
         fit=FitOptions.of(
-            estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, delay, min_velocity
+            estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
         ),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials),
     )
     return run_identify(job, progress, workers=Workers.of(workers))
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """A fitted model and the rows it was fitted to."""
-
-    model: TorqueModel
-    base: BaseParameters
-    regression: Regression
-    samples: Samples
-    choice: FrictionChoice | None = None
 
 
 def run_identify(job: IdentifyJob, progress: Progress = silent, *, workers: Workers | None = None) -> Identification:
@@ -175,7 +165,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     model = job.fit.torque_model(robot)
     base = base_parameters(model)
     findings = _reviewed(job, base, logs, held_out)
-    fit = _fitted(job, model, base, logs, progress)
+    fit = fitted_rows(job, model, base, logs, progress)
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
     resampled = _resampled(job, fit.regression, progress)
@@ -193,7 +183,15 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         train=train,
         validation=validation,
         findings=findings,
-        verdict=judge(result, estimate, train, validation, findings),
+        verdict=judge(
+            result,
+            estimate,
+            train,
+            validation,
+            findings,
+            left_out=_left_out(job, fit.regression, held_out),
+            rate_hz=fit.samples.plan.low_pass.rate_hz,
+        ),
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
         bootstrap=resampled,
         notes=_notes(job, logs),
@@ -230,70 +228,11 @@ def _reviewed(
     return tuple(findings)
 
 
-def _fitted(
-    job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
-) -> _Fit:
-    """The rows of the logs, with the friction that was asked for or chosen."""
-    progress("reading and compressing the logs")
-    plans, held = _conditioned(job, model, base, logs, progress)
-    fit = _Fit(model, base, _compressed(model, base, logs, plans, held, progress), held[0])
-    if not needs_search(job.fit.friction):
-        return fit
-    progress("searching friction curves")
-    rigid = TorqueModel(model.robot, job.fit.drives)
-    whole = [samples for log, samples in zip(logs, held, strict=True) if not log.is_long]
-    choice = choose_friction(friction_rows(rigid, base_parameters(rigid), whole or held[:1]), job.fit.friction)
-    model = job.fit.torque_model(model.robot, choice)
-    base = base_parameters(model)
-    return _Fit(model, base, _compressed(model, base, logs, plans, held, progress), held[0], choice)
-
-
-def _conditioned(
-    job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
-) -> tuple[list[Plan], list[Samples]]:
-    """How each log is conditioned, and the samples of each; of a long log those of its first piece."""
-    delay, slow = job.fit.chosen_delay, job.fit.chosen_min_velocity
-    plans: list[Plan] = []
-    held: list[Samples] = []
-    for number, log in enumerate(logs):
-        if len(logs) > 1:
-            progress(f"reading: {log.name}", number / len(logs))
-        piece = log.first_piece()
-        plan = replace(log.settings, delay=delay).plan(piece, min_velocity=slow or 0.0)
-        if delay is None:
-            found = estimated_delay(model, base, piece, plan)
-            plan = plan.with_delay(found, f"torque lags by {1e3 * found:.2f} ms, where the full model fits best")
-        samples = plan.apply(piece)
-        if slow is None:
-            choice = velocity_threshold(model, base, samples)
-            plan = plan.with_min_velocity(choice.chosen, f"rows slower than {choice.chosen:.3g} rad/s masked")
-            samples = plan.apply(piece)
-        plans.append(plan)
-        held.append(samples)
-    return plans, held
-
-
-def _compressed(
-    model: TorqueModel,
-    base: BaseParameters,
-    logs: Sequence[Log],
-    plans: Sequence[Plan],
-    held: Sequence[Samples],
-    progress: Progress,
-) -> Regression:
-    """The rows of all logs as one regression; long logs are read again, piece by piece."""
-    parts = [
-        compress(StreamedRows(model, base, partial(log.stream, progress), plan))
-        for log, plan in zip(logs, plans, strict=True)
-        if log.is_long
-    ]
-    whole = tuple(samples for log, samples in zip(logs, held, strict=True) if not log.is_long)
-    if whole:
-        parts.append(compress(SampleRows(model, base, whole)))
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+def _left_out(job: IdentifyJob, regression: Regression, held_out: Sequence[Log]) -> FitError | None:
+    """Error on segments left out in turn, where no held-out log tells more."""
+    if held_out or job.fit.made_estimator(job.seed).needs_rows:
+        return None
+    return left_out_error(regression, partial(job.fit.fit, seed=job.seed))
 
 
 def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> Bootstrap | None:
@@ -309,7 +248,7 @@ def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> 
 
 
 def _model(
-    job: IdentifyJob, estimate: Estimate, fit: _Fit, logs: Sequence[Log], findings: Sequence[Finding]
+    job: IdentifyJob, estimate: Estimate, fit: FittedRows, logs: Sequence[Log], findings: Sequence[Finding]
 ) -> IdentifiedModel:
     """The estimate with all that later jobs need of it."""
     plan = fit.samples.plan
@@ -320,7 +259,12 @@ def _model(
         {
             "seed": job.seed,
             "bootstrap": job.bootstrap,
-            "fit": {**texts_of(job.fit), "estimator": estimate.estimator},
+            "fit": {
+                **texts_of(job.fit),
+                "estimator": estimate.estimator,
+                "rotor_inertia": any(not joint_model.is_friction for joint_model in fit.model.joint_models),
+                "delay": "0" if job.fit.delay is None else job.fit.delay,
+            },
             "log": texts_of(job.log),
             "robot": texts_of(job.options),
         },
@@ -344,6 +288,7 @@ def _model(
             "noise": estimate.uncertainty.noise.tolist(),
             "conditioning": list(plan.choices),
             "friction": [] if fit.choice is None else list(fit.choice.reasons),
+            "automatic": list(fit.reasons),
         },
         provenance=origin,
     )
@@ -387,7 +332,7 @@ def _warnings(model: IdentifiedModel, estimate: Estimate, regression: Regression
         told.append(f"{len(weak)} of {n_base} base parameters have σ above 30 % of their value: {', '.join(weak)}")
     still = never_reversing(regression.source.samples) if isinstance(regression.source, SampleRows) else ()
     kinds = {kind for joint_model in regression.model.joint_models for kind in joint_model.kinds}
-    if still and {"dry", "constant"} <= kinds:
+    if still and "dry" in kinds:
         told.append(f"{', '.join(still)} never reverses: Coulomb friction and offset cannot be told apart there")
     if estimate.status is Status.RANK_DEFICIENT:
         told.append(f"not excited by this motion: {', '.join(unexcited(regression))}")

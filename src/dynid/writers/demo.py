@@ -19,6 +19,7 @@ from dynid.regression.least_squares import OLS
 from dynid.validation.torque import compare_torque
 from dynid.workflow.contract import ErrorJson, FindingJson, LinkJson, error_json, findings_json, links_json
 from dynid.workflow.doors import as_seed
+from dynid.workflow.fit_options import DEFAULT_FRICTION
 from dynid.workflow.identification import Comparison, Identification
 from dynid.workflow.identify import identify
 from dynid.workflow.prediction import predicted
@@ -155,7 +156,16 @@ def demo(out: str | PathLike[str] = "demo", *, seed: int = 1, progress: Progress
             save(log, folder / name).files["log"] for log, name in ((train, "train.csv"), (unseen, "unseen.csv"))
         )
         progress("identifying it from its log")
-        found = identify("panda", fitted, validate=held_out, seed=seed, force=True, progress=progress)
+        # The truth has this friction and no rotors: its parameters can be compared one by one.
+        found = identify(
+            "panda",
+            fitted,
+            validate=held_out,
+            friction=DEFAULT_FRICTION,
+            seed=seed,
+            force=True,
+            progress=progress,
+        )
         progress("predicting a motion it has not seen")
         # Conditioned sample for sample as the training log, so that the errors of the two can be compared.
         samples = found.samples.plan.apply(replace(unseen.recording, source=str(held_out)))

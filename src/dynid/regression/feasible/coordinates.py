@@ -27,6 +27,10 @@ _MAGNIFY = 100.0
 _LEASH = 1e-7
 """Relative torque that a point as far from the reference as the unconstrained fit costs: a hair, but it keeps
 directions that cost nothing else from running away."""
+_JOINT_LEASH = 1e-3
+"""Relative torque that a joint term as large as the whole torque costs where links have a prior and joint terms have
+none: it takes a millionth off what the data show, and keeps curves that look alike from cancelling at a thousand
+times their size."""
 _CONTRADICTION = 1e-7
 """Dimensionless; conditions that miss each other by more than this contradict each other."""
 _SHARES = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
@@ -84,8 +88,10 @@ class ScaledProgramme:
         """How far (dimensionless) the nearest unconstrained fit is from the reference."""
         return float(np.linalg.norm(self.unconstrained() - self.reference.x_target))
 
-    def fit(self) -> ConeSolution:
-        """The smallest error under all conditions: minimise t with ‖Fx − y‖ ≤ t (dimensionless).
+    def fit(self, pull: Float[Array, " n_params"] | None = None) -> ConeSolution:
+        r"""The smallest error under all conditions: minimise t with ‖Fx − y‖ ≤ t (dimensionless).
+
+        With a `pull` p, minimise :math:`\|Fx - y\|^2 + \|p \circ (x - x_0)\|^2` instead: data and prior as one.
 
         Raises:
             ContradictoryBounds: when the conditions exclude each other.
@@ -95,8 +101,14 @@ class ScaledProgramme:
         A[0, n] = 1.0
         A[1 : n_fit + 1, :n], b[1 : n_fit + 1] = _MAGNIFY * self.F, -_MAGNIFY * self.y
         target = self.reference.x_target
-        leash = _MAGNIFY * _LEASH / max(1.0, self.distance_of_data)
-        A[n_fit + 1 :, :n], b[n_fit + 1 :] = leash * np.eye(n), -leash * target
+        hair = np.full(n, _LEASH / max(1.0, self.distance_of_data))
+        if pull is not None:
+            # Joint terms that no torque shows, as those of a friction that a joint does not have, stay at zero.
+            effect = np.linalg.norm(self.F, axis=0)
+            joint = np.where(effect > SEEN_TOLERANCE * np.max(effect), _JOINT_LEASH * effect, 1.0)
+            hair = np.maximum(np.where(pull > 0.0, pull, joint), hair)
+        leash = _MAGNIFY * hair
+        A[n_fit + 1 :, :n], b[n_fit + 1 :] = np.diag(leash), -leash * target
         cone = ConeBlock("second order", A, b, ())
         linear = np.eye(n + 1)[n]
         return self._checked(solve_cones(linear, [*self._padded(n + 1), cone], self.solver))

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dynid.arrays import Array, Float
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.estimate import Estimate, full_estimate
 from dynid.regression.feasible.prior import Prior
@@ -14,6 +15,7 @@ from dynid.regression.feasible.programme import solve
 from dynid.regression.feasible.solver import SolverSettings
 from dynid.regression.least_squares import joint_weights
 from dynid.regression.problem import Regression
+from dynid.regression.uncertainty import uncertainty
 
 __all__ = ["Feasible"]
 
@@ -40,7 +42,7 @@ class Feasible:
     def fit(self, regression: Regression) -> Estimate:
         """The physically consistent parameters (SI) whose torque is closest to the measured."""
         weights = joint_weights(regression)[0] if self.weighted else np.ones(regression.model.n_dof)
-        stacked = regression.stacked(weights)
+        stacked = regression.stacked(self._counted(regression, weights))
         solution = solve(
             stacked.R,
             stacked.rho,
@@ -60,3 +62,13 @@ class Feasible:
             labels=solution.labels,
             rule=solution.rule,
         )
+
+    def _counted(self, regression: Regression, weights: Float[Array, " n_dof"]) -> Float[Array, " n_dof"]:
+        """The weights (1/(N·m)) that let data and prior count as they should: fewer rows tell than there are.
+
+        Residuals have a memory; what the prior is weighed against is the number of independent rows.
+        """
+        if self.prior.rule != "map" or not self.weighted:
+            return weights
+        beta = regression.stacked(weights).solution()
+        return weights / np.sqrt(np.maximum(uncertainty(regression, beta, weights).inflation, 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from dynid.regression.constraints.compiled import CompiledConstraints
 from dynid.regression.constraints.cones import ConeBlock
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.feasible.coordinates import SEEN_TOLERANCE, ScaledProgramme, scaled_programme
+from dynid.regression.feasible.link_prior import LinkPrior, link_prior
 from dynid.regression.feasible.prior import Prior, Reference, nominal_reference, plain_reference
 from dynid.regression.feasible.solver import ConeOutcome, ConeSolution, SolverSettings
 from dynid.regression.status import Status
@@ -48,6 +50,10 @@ _FAR = 100.0
 """Dimensionless; where data are further than this from the nominal model its coordinates may be to blame."""
 _TOO_FAR = 1e4
 """Dimensionless; data further than this from the nominal model are not measured in its coordinates."""
+_RESIZINGS = 8
+"""Times that bodies guessed from geometry are given the mass that was found with them."""
+_SAME_MASS = 1.1
+"""Factor of mass within which a guess stands."""
 _MAX_RESTRICTIONS = 10
 """Programmes solved in turn for bounds that are not convex, each about the centre of mass of the one before."""
 _EXCESS = 1e-9
@@ -107,7 +113,8 @@ def solve(
         \min_\theta \; \|R K \theta - \rho\| \quad \text{subject to the constraints}
 
     first, then the θ nearest to the reference of `prior` among equal fits. With a `prior.weight` w there is one
-    programme, :math:`\|RK\theta - \rho\|^2 + w\,d^2`.
+    programme, :math:`\|RK\theta - \rho\|^2 + w\,d^2`; with the rule ``map`` likewise, the distance being that of the
+    links alone in units of their spread: the maximum a posteriori, if R and ρ are in units of the noise.
 
     Args:
         R: triangular factor of the regression, torque (N·m) per unit of each base parameter.
@@ -136,9 +143,22 @@ def solve(
         compiled.require_convex()
     limit = 1 if relaxed else _MAX_RESTRICTIONS
     F, rough = R @ sparse.csr_array(base.K), base.lift(np.linalg.lstsq(R, rho, rcond=None)[0])
-    reference = choose_reference(model, asked, prior, rough)
-    found = _restricted(F, rho, compiled, reference, prior, residual, equal_fit, solver, limit)
-    if found.programme.distance_of_data > (_FAR if found.status is Status.STOPPED_EARLY else _TOO_FAR):
+    known = link_prior(model, asked, prior, rough) if prior.rule == "map" else None
+    reference = choose_reference(model, asked, prior, rough) if known is None else known.reference
+    found = _restricted(F, rho, compiled, reference, prior, residual, equal_fit, solver, limit, known)
+    if known is not None:
+        reference, found = _resized(
+            model,
+            asked,
+            prior,
+            rough,
+            known,
+            found,
+            lambda again: _restricted(
+                F, rho, compiled, again.reference, prior, residual, equal_fit, solver, limit, again
+            ),
+        )
+    elif found.programme.distance_of_data > (_FAR if found.status is Status.STOPPED_EARLY else _TOO_FAR):
         reference = choose_reference(model, asked, prior, rough, own_coordinates=False)
         found = _restricted(F, rho, compiled, reference, prior, residual, equal_fit, solver, limit)
     beta, status = base.project(found.theta), found.status
@@ -179,6 +199,7 @@ def _restricted(
     equal_fit: float,
     solver: SolverSettings,
     limit: int,
+    known: LinkPrior | None = None,
 ) -> _Found:
     """The answer in one set of coordinates; bounds that are not convex are restricted where it exceeds them.
 
@@ -190,7 +211,10 @@ def _restricted(
     for _ in range(limit):
         restrictions = [block for blocks in extra.values() for block in blocks]
         programme = scaled_programme(F, rho, compiled, reference, solver, restrictions)
-        theta, best, status = _solved(programme, relative, residual / power, equal_fit)
+        if known is None:
+            theta, best, status = _solved(programme, relative, residual / power, equal_fit)
+        else:
+            theta, best, status = _pulled(programme, known.pull / np.sqrt(power))
         violated = _violated(compiled, theta)
         if not violated or status is not Status.CONVERGED:
             return _Found(programme, theta, best, status, tuple(extra))
@@ -229,7 +253,37 @@ def choose_reference(
         raise ParameterError("the entropic divergence needs a positive pseudo-inertia: ask for triangle=True")
     if rule == "centred":
         return plain_reference(model, constraints, rough)
-    return nominal_reference(model, constraints, Prior(rule, prior.weight), rough, own_coordinates=own_coordinates)
+    return nominal_reference(model, constraints, replace(prior, rule=rule), rough, own_coordinates=own_coordinates)
+
+
+def _resized(
+    model: TorqueModel,
+    constraints: Constraints,
+    prior: Prior,
+    rough: Float[Array, " n_params"],
+    known: LinkPrior,
+    found: _Found,
+    solved: Callable[[LinkPrior], _Found],
+) -> tuple[Reference, _Found]:
+    """The answer with bodies guessed from geometry given the mass (θ in SI) that the data ask for."""
+    heavier = 1.0
+    for _ in range(_RESIZINGS):
+        ratio = known.found_over_guessed(found.theta)
+        if not 0.0 < ratio < np.inf or 1.0 / _SAME_MASS < ratio < _SAME_MASS:
+            break
+        heavier *= ratio
+        known = link_prior(model, constraints, prior, rough, heavier)
+        found = solved(known)
+    return known.reference, found
+
+
+def _pulled(
+    programme: ScaledProgramme, pull: Float[Array, " n_params"]
+) -> tuple[Float[Array, " n_params"], float, Status]:
+    """θ (SI) of data and prior together, its error relative to ‖ρ‖, and how it ended."""
+    found = programme.fit(pull)
+    theta, status = _safe(programme, found.x[: programme.n_params], stopped=not _good(found, _FIT_GAP))
+    return theta, programme.error(programme.reference.S_inverse @ theta), status
 
 
 def _solved(
@@ -324,6 +378,8 @@ def _labels(
 
 
 def _rule(reference: Reference, prior: Prior) -> str:
+    if prior.rule == "map":
+        return f"maximum a posteriori: {reference.text}"
     if prior.weight > 0.0:
         return f"fit and prior together, weight {prior.weight:g}: {reference.text}"
     return f"{reference.text}, among equal fits"

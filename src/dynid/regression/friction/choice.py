@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
+from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.table import FRICTION, friction_models
 from dynid.dynamics.joint_model import JointModel
 from dynid.regression.friction.refine import Picked, picked_columns, picked_models, refined
 from dynid.regression.friction.rows import FrictionRows, check_reversals, never_reversing
-from dynid.regression.friction.search import FREE, HELD, Dictionary, LeaveOut, dictionary, leave_out, shared_information
+from dynid.regression.friction.search import (
+    FREE,
+    HELD,
+    MIN_GAIN,
+    Dictionary,
+    LeaveOut,
+    dictionary,
+    leave_out,
+    shared_information,
+)
 
 __all__ = ["AUTO", "FrictionChoice", "choose_friction", "needs_search"]
 
@@ -22,8 +32,6 @@ START = "viscous+coulomb+offset"
 """Friction of the first fit, which tells the noise of each joint and the load of its gear."""
 PASSES = 2
 """Times that all joints are gone through: the choice of one changes what the others' rows say about the links."""
-MIN_GAIN = 0.02
-"""Share of the left-out squared error that every further number must take away: 1 % of the error."""
 AUTO_START = "viscous+coulomb"
 """What a joint starts from."""
 
@@ -42,6 +50,10 @@ class FrictionChoice:
     """Relative error of each joint on segments left out of the fit, percent."""
     start_percent: Float[Array, " n_dof"]
     """The same with viscous, Coulomb and offset, percent."""
+    weights: Float[Array, " n_dof"]
+    """One over the noise of each drive, 1/(N·m)."""
+    rotors: str = ""
+    """Why every joint has a rotor inertia, or none has; empty where that was not asked."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -59,6 +71,7 @@ def choose_friction(
     friction: str | Sequence[JointModel],
     *,
     reference: Float[Array, "n_links 10"] | None = None,
+    rotors: bool = False,
 ) -> FrictionChoice:
     """Friction of every joint: the models named, with their shape numbers fitted, or those that predict best.
 
@@ -70,6 +83,7 @@ def choose_friction(
         rows: conditioned rows of the logs.
         friction: such as ``viscous+tanh+load``, ``auto``, or models.
         reference: inertial parameters (SI) that give the load of the gears; from the fit itself when None.
+        rotors: whether ``auto`` gives every joint a rotor inertia too, unless the logs are predicted worse with them.
 
     Raises:
         RegressionError: a joint never reverses, so that dry friction and offset cannot be told apart.
@@ -80,9 +94,15 @@ def choose_friction(
         check_reversals(rows.samples, candidates)
     still = never_reversing(rows.samples)
     search = _Search(rows, automatic, tuple(name in still for name in rows.model.robot.joint_names))
-    start_models = friction_models(START)
-    columns = [np.hstack(parts) for parts in zip(*(rows.columns(m) for m in start_models), strict=True)]
+    columns = search.start_columns(())
     weights = search.weights(columns)
+    if rows.prior is not None:
+        rows = replace(rows, prior=np.sqrt(search.rows_as_one(columns, weights)) * rows.prior)
+        search = replace(search, rows=rows)
+    rotors_why = ""
+    if rotors:
+        candidates, columns, rotors_why = search.with_rotors(candidates, columns, weights)
+        weights = search.weights(columns)
     start, picked, models = np.zeros(rows.n_dof), list[Picked](), candidates
     for sweep in range(PASSES):
         if rows.base is not None:
@@ -92,7 +112,7 @@ def choose_friction(
         book = dictionary(rows, models)
         shared = shared_information(rows, columns, weights)
         if sweep == 0:
-            start = np.array([search.start_error(j, columns[j], shared, weights[j]) for j in range(rows.n_dof)])
+            start = np.array([search.start_errors(j, columns[j], shared, weights[j]).sum() for j in range(rows.n_dof)])
         picked = [
             search.pick(j, book, leave_out(rows, j, book.D[j], book.parent, shared, weights[j]))
             for j in range(rows.n_dof)
@@ -110,6 +130,8 @@ def choose_friction(
         reasons=tuple(pick.reason for pick in picked),
         left_out_percent=np.array([100.0 * np.sqrt(pick.error) for pick in picked]),
         start_percent=100.0 * np.sqrt(start),
+        weights=weights,
+        rotors=rotors_why,
     )
 
 
@@ -152,6 +174,22 @@ class _Search:
         rest = [tau - Y @ beta for tau, Y in zip(self.rows.tau, self.rows.Y, strict=True)]
         return [r - F @ np.linalg.lstsq(F, r, rcond=1e-9)[0] for r, F in zip(rest, columns, strict=True)]
 
+    def rows_as_one(self, columns: Sequence[Float[Array, "_ _"]], weights: Float[Array, " n_dof"]) -> float:
+        """Rows that tell as much as one independent row (dimensionless), from the memory of the residuals.
+
+        The variance of their mean over what independent rows would give, in the median of all drives.
+        """
+        counts = []
+        for rest in self._residuals(columns, weights):
+            power = np.fft.rfft(rest - np.mean(rest), 2 * len(rest))
+            memory = np.fft.irfft(np.abs(power) ** 2)[: len(rest)]
+            if memory[0] <= 0.0:
+                continue
+            memory = memory / memory[0]
+            end = int(np.argmax(memory < 0.0)) or len(memory)
+            counts.append(1.0 + 2.0 * float(np.sum(memory[1:end])))
+        return float(np.median(counts)) if counts else 1.0
+
     def links(
         self, columns: Sequence[Float[Array, "_ _"]], weights: Float[Array, " n_dof"]
     ) -> Float[Array, "n_links 10"]:
@@ -160,17 +198,48 @@ class _Search:
         theta = self.rows.base.lift(self._solution(columns, weights))
         return theta[: self.rows.model.n_inertial].reshape(-1, 10)
 
-    def start_error(
+    def start_columns(self, drives: tuple[JointModel, ...]) -> list[Float[Array, "_ _"]]:
+        """Columns (SI) of the first fit for each drive, after those of `drives`."""
+        models = (*drives, *friction_models(START))
+        return [np.hstack(parts) for parts in zip(*(self.rows.columns(m) for m in models), strict=True)]
+
+    def start_errors(
         self,
         j: int,
         columns: Float[Array, "n_rows n_columns"],
         shared: Sequence[Sequence[Float[Array, "_ _"]]],
         weight: float,
-    ) -> float:
-        """Left-out error of the first fit's friction, squared and relative to the power of the torque."""
-        terms = [term for model in friction_models(START) for term in model.terms]
-        parent = np.array([HELD if term.nonnegative else FREE for term in terms])
-        return float(leave_out(self.rows, j, columns, parent, shared, weight).left_out(range(len(terms))).sum())
+    ) -> Float[Array, " n_folds"]:
+        """Left-out error of the first fit's columns, squared and relative to the power of the torque, by fold."""
+        own = [HELD if term.nonnegative else FREE for model in friction_models(START) for term in model.terms]
+        parent = np.array([HELD] * (columns.shape[1] - len(own)) + own)
+        return leave_out(self.rows, j, columns, parent, shared, weight).left_out(range(len(parent)))
+
+    def with_rotors(
+        self,
+        candidates: tuple[JointModel, ...],
+        columns: list[Float[Array, "_ _"]],
+        weights: Float[Array, " n_dof"],
+    ) -> tuple[tuple[JointModel, ...], list[Float[Array, "_ _"]], str]:
+        """Candidates and first columns (SI) with rotor inertias, unless the logs are predicted worse with them.
+
+        Every drive has a rotor, and a gear that magnifies it: that is assumed until shown to be wrong.
+        """
+        rotor = RotorInertia()
+        wider = self.start_columns((rotor,))
+        errors = []
+        for own in (columns, wider):
+            shared = shared_information(self.rows, own, weights)
+            parts = [self.start_errors(j, own[j], shared, weights[j]) for j in range(self.rows.n_dof)]
+            size = [self.rows.power[j] * len(self.rows.tau[j]) * weights[j] ** 2 for j in range(self.rows.n_dof)]
+            errors.append(np.einsum("jf,j->f", np.array(parts), np.array(size)))
+        gain = errors[0] - errors[1]
+        worse = gain.sum() < -float(np.std(gain, ddof=1)) * np.sqrt(len(gain))
+        change = 100.0 * (np.sqrt(errors[1].sum() / errors[0].sum()) - 1.0)
+        said = f"error on left-out segments {change:+.1f} %, joints weighted by their noise"
+        if worse:
+            return candidates, columns, f"no rotor inertia: with one at every joint the {said}"
+        return (rotor, *candidates), wider, f"rotor inertia at every joint: {said}"
 
     def pick(self, j: int, book: Dictionary, problem: LeaveOut) -> Picked:
         """The models of one drive, on the grid of shape numbers."""
@@ -181,7 +250,8 @@ class _Search:
             reason = f"{joint}: as asked for; error on left-out segments {_percent(errors)}"
             return _picked(book, atoms, errors, reason)
         names = [model.name for model in book.models]
-        atoms = [book.of(names.index(model.name))[0] for model in friction_models(AUTO_START)]
+        drives = [book.of(k)[0] for k, model in enumerate(book.models) if not model.is_friction]
+        atoms = [*drives, *(book.of(names.index(model.name))[0] for model in friction_models(AUTO_START))]
         errors = problem.left_out(book.columns(atoms))
         trail = [f"{AUTO_START} {_percent(errors)}"]
         while True:
@@ -231,8 +301,8 @@ class _Search:
                     rest = [kept for kept in atoms if kept != a]
                     yield f"{model.label} for {other.label}", self._trial(book, problem, rest, k)
         for a, model in present.items():
-            # Viscous friction stays: it keeps the sense of the curve beyond the speeds of the log.
-            if "viscous" not in model.kinds:
+            # Viscous friction stays: it keeps the sense of the curve beyond the speeds of the log. So do rotors.
+            if "viscous" not in model.kinds and model.is_friction:
                 yield f"without {model.label}", self._settled(book, problem, [kept for kept in atoms if kept != a])
 
     def _trial(self, book: Dictionary, problem: LeaveOut, atoms: Sequence[int], model: int) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array, Bool, Float
 from dynid.dynamics.joint_model import JointModel
 from dynid.regression.friction.rows import FrictionRows
-from dynid.regression.friction.search import projector, scaled_shape, solved
+from dynid.regression.friction.search import RIDGE, projector, scaled_shape, solved
 
 __all__ = ["Picked", "Rigid", "picked_columns", "picked_models", "refined"]
 
@@ -73,7 +73,7 @@ class Rigid:
         """Of drive j with rows weighted by `weight`, 1/(N·m)."""
         own, tau = rows.Y[j] * weight, rows.tau[j] * weight
         n_base = own.shape[1]
-        others = [shared[k][-1] for k in range(rows.n_dof) if k != j and n_base]
+        others = [factors[-1] for k, factors in enumerate(shared) if k != j and n_base]
         A = np.vstack([own, *(factor[:, :-1] for factor in others)])
         b = np.concatenate([tau, *(factor[:, -1] for factor in others)])
         U = projector(A)[0]
@@ -86,7 +86,9 @@ class Rigid:
         """Normal equations of friction columns (SI)."""
         W = F * self.weight
         inside = self.U.T @ W
-        return W.T @ W - inside.T @ inside, W.T @ self.tau - inside.T @ self.along
+        # What projection leaves of a column that lies among the rigid ones is rounding.
+        hair = RIDGE * np.diag(np.sum(W**2, axis=0))
+        return W.T @ W - inside.T @ inside + hair, W.T @ self.tau - inside.T @ self.along
 
     def cost(self, F: Float[Array, "n_rows n_columns"], free: Bool[Array, " n_columns"]) -> float:
         """Sum of squared residuals with the best values of these columns, in units of the noise."""

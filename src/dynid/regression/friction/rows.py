@@ -12,8 +12,10 @@ from dynid.arrays import Array, ArrayLike, Float, Int
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
+from dynid.dynamics.motion import Motion
 from dynid.errors import RegressionError
 from dynid.recording.conditioning import Samples, Segment
+from dynid.recording.filters import LowPass
 
 __all__ = ["FrictionRows", "check_reversals", "friction_rows", "never_reversing"]
 
@@ -23,6 +25,9 @@ MAX_ROWS = 4000
 """Rows of a joint that the search of curves uses at most; longer logs are thinned evenly for it."""
 MAX_SAMPLES = 200_000
 """Samples that curves are computed on at most; of longer logs the search uses the first part of each segment."""
+SEARCH_RATE = 40.0
+"""Samples per second over the cut-off frequency that the search computes curves on: far above what the low-pass lets
+through of any of them. A log of 1 kHz has five times as many."""
 MIN_SHARE = 0.02
 """Share of a joint's moving samples that must go each way before it counts as reversing."""
 
@@ -53,6 +58,8 @@ class FrictionRows:
     """For each drive 1 at the rows that are used, 0 at those too slow."""
     block: tuple[Int[Array, " _"], ...]
     """Which block of time each row belongs to; blocks are long against the memory of the noise."""
+    prior: Float[Array, "n_base n_base_and_one"] | None = None
+    """What is known of the base parameters before, as further rows in units of the noise, torque last."""
 
     @property
     def n_dof(self) -> int:
@@ -89,6 +96,24 @@ class FrictionRows:
         whole = np.concatenate(pieces).reshape(-1, self.n_dof, n_terms)
         return tuple(whole[self.keep[j] > 0.0, j] for j in range(self.n_dof))
 
+    def torque(self, shift: float) -> tuple[Float[Array, " _"], ...]:
+        """Torque of each drive (N·m or N), low-passed, at the rows that are used, logged `shift` s later.
+
+        Only for rows whose links are fitted, not known. Nothing is known beyond the ends of a segment: the last value
+        stands there.
+        """
+        C = self.model.robot.transmission
+        pieces = []
+        for samples in self.samples:
+            low_pass, every = samples.plan.low_pass, samples.plan.every * self.thin
+            for segment in samples.segments:
+                t = segment.motion.t
+                later = np.column_stack([np.interp(t + shift, t, column) for column in segment.tau.T])
+                rows = low_pass.thinned(later, every)
+                pieces.append(rows if C is None else np.linalg.solve(C.T, rows.T).T)
+        whole = np.concatenate(pieces)
+        return tuple(whole[self.keep[j] > 0.0, j] for j in range(self.n_dof))
+
 
 def friction_rows(
     model: TorqueModel,
@@ -108,6 +133,8 @@ def friction_rows(
         RegressionError: a joint has hardly any rows.
     """
     samples = [_leading(log, MAX_SAMPLES / sum(each.n_samples for each in samples)) for log in samples]
+    if theta is None:
+        samples = [_slower(log) for log in samples]
     longest = sum(len(s.tau) // log.plan.every for log in samples for s in log.segments)
     thin = max(1, longest // MAX_ROWS)
     C = model.robot.transmission
@@ -173,6 +200,29 @@ def _leading(samples: Samples, share: float) -> Samples:
         stop = min(max(round(share * len(segment.tau)), least), len(segment.tau))
         segments.append(Segment(segment.motion.part(0, stop), segment.tau[:stop]))
     return replace(samples, segments=tuple(segments))
+
+
+def _slower(samples: Samples) -> Samples:
+    """The same with fewer samples a second, where there are far more than the low-pass needs.
+
+    Torque is averaged over the samples that each one stands for; the motion has nothing beyond the low-pass.
+    """
+    plan = samples.plan
+    step = int(plan.low_pass.rate_hz / (SEARCH_RATE * plan.low_pass.cutoff_hz)) if plan.low_pass.active else 1
+    # An odd number, so that a sample stands in the middle of what it stands for.
+    step = min(step, plan.every)
+    step -= 1 - step % 2
+    if step < 3:
+        return samples
+    low_pass = LowPass(plan.low_pass.cutoff_hz, plan.low_pass.rate_hz / step, plan.low_pass.attenuation_db)
+    segments = []
+    for segment in samples.segments:
+        motion, count = segment.motion, segment.motion.n_samples // step
+        middle = step // 2 + step * np.arange(count)
+        tau = segment.tau[: count * step].reshape(count, step, -1).mean(axis=1)
+        segments.append(Segment(Motion(motion.t[middle], motion.q[middle], motion.dq[middle], motion.ddq[middle]), tau))
+    slower = replace(plan, low_pass=low_pass, every=max(1, plan.every // step))
+    return replace(samples, segments=tuple(segments), plan=slower)
 
 
 def never_reversing(samples: Sequence[Samples]) -> tuple[str, ...]:

@@ -30,6 +30,8 @@ RANK = 1e-8
 """Singular value over the largest, columns scaled to unit length, below which a rigid direction was not excited."""
 MAX_ATOMS = 160
 """Combinations of shape numbers on the first grid of one model at most."""
+MIN_GAIN = 0.02
+"""Share of the left-out squared error that every further number must take away: 1 % of the error."""
 RIDGE = 1e-10
 """Relative to the diagonal: keeps two columns that are nearly the same apart."""
 
@@ -139,9 +141,12 @@ class _Normal:
     s: Float[Array, " n_sets"]
 
     @classmethod
-    def stacked(cls, matrices: Sequence[Float[Array, "_ n_all"]]) -> _Normal:
-        """Of matrices whose last column is the torque."""
+    def stacked(cls, matrices: Sequence[Float[Array, "_ n_all"]], size: Float[Array, " n_columns"] | float) -> _Normal:
+        """Of matrices whose last column is the torque; `size` is the sum of squares of each column before."""
         whole = np.array([A.T @ A for A in matrices])
+        # What projection leaves of a column that lies among the rigid ones, as a first joint's rotor does, is rounding.
+        place = np.arange(whole.shape[1] - 1)
+        whole[:, place, place] += RIDGE * size
         return cls(whole[:, :-1, :-1], whole[:, :-1, -1], whole[:, -1, -1])
 
 
@@ -198,11 +203,39 @@ def _bent(
         return c
     scale = np.sqrt(np.maximum(np.einsum("nii->ni", G), 1e-300))
     A = G / (scale[:, :, None] * scale[:, None, :]) + RIDGE * np.eye(n_chosen)
-    phi = np.linalg.solve(A, (c / scale)[:, :, None])[:, :, 0] / scale
-    for k in np.flatnonzero(np.any((phi < 0.0) & (places == HELD), axis=1)):
-        phi[k] = solved(G[k], c[k], np.arange(n_chosen), places[k] != HELD)
+    phi = _nonnegative(A, c / scale, places == HELD) / scale
     most = np.where(places >= 0, np.abs(np.take_along_axis(phi, np.maximum(places, 0), axis=1)), np.inf)
     return np.clip(phi, -most, most)
+
+
+def _nonnegative(
+    A: Float[Array, "n_sets n_chosen n_chosen"],
+    b: Float[Array, "n_sets n_chosen"],
+    held: Bool[Array, "n_sets n_chosen"],
+) -> Float[Array, "n_sets n_chosen"]:
+    """Solutions of many small normal equations, `held` entries not negative: the most negative one goes, in turn.
+
+    Columns that went do not come back, which `solved` would allow; that matters to no choice and saves much time.
+    """
+    phi = np.linalg.solve(A, b[:, :, None])[:, :, 0]
+    active = np.ones(b.shape, dtype=bool)
+    open_sets = np.arange(len(b))
+    for _ in range(b.shape[1]):
+        negative = np.where(held[open_sets] & active[open_sets], phi[open_sets], 0.0)
+        worst = np.argmin(negative, axis=1)
+        bad = np.take_along_axis(negative, worst[:, None], axis=1)[:, 0] < 0.0
+        open_sets, worst = open_sets[bad], worst[bad]
+        if not len(open_sets):
+            break
+        active[open_sets, worst] = False
+        keep = active[open_sets]
+        inner = np.where(keep[:, :, None] & keep[:, None, :], A[open_sets], 0.0) + _diagonal(~keep)
+        phi[open_sets] = np.linalg.solve(inner, np.where(keep, b[open_sets], 0.0)[:, :, None])[:, :, 0]
+    return phi
+
+
+def _diagonal(which: Bool[Array, "n_sets n_chosen"]) -> Float[Array, "n_sets n_chosen n_chosen"]:
+    return np.where(which, 1.0, 0.0)[:, :, None] * np.eye(which.shape[1])
 
 
 def solved(
@@ -232,6 +265,7 @@ def shared_information(
     """What each drive says about the base parameters when its friction is left open.
 
     For every drive one triangular factor without each fold, and as last one with all; the torque is its last column.
+    After the drives comes what was known before.
 
     Args:
         rows: the rows.
@@ -245,6 +279,8 @@ def shared_information(
         pieces = [triangular(whole[rows.fold[j] == f]) for f in range(N_FOLDS)]
         sets = [[p for f, p in enumerate(pieces) if f != left] for left in range(N_FOLDS)]
         factors.append(tuple(triangular(np.vstack(kept))[n_own:, n_own:] for kept in [*sets, pieces]))
+    if rows.prior is not None:
+        factors.append((rows.prior,) * (N_FOLDS + 1))
     return tuple(factors)
 
 
@@ -265,7 +301,7 @@ def leave_out(
     pieces = [triangular(whole[rows.fold[j] == f]) for f in range(N_FOLDS)]
     within, beyond = [], []
     for left in range(N_FOLDS + 1):
-        others = [_padded(shared[k][left], n_base, D.shape[1]) for k in range(rows.n_dof) if k != j and n_base]
+        others = [_padded(factors[left], n_base, D.shape[1]) for k, factors in enumerate(shared) if k != j and n_base]
         A = np.vstack([*(p for f, p in enumerate(pieces) if f != left), *others])
         rigid, rest = A[:, :n_base], A[:, n_base:]
         U, solve = projector(rigid)
@@ -274,7 +310,9 @@ def leave_out(
             out = pieces[left]
             beyond.append(out[:, n_base:] - out[:, :n_base] @ (solve @ (U.T @ rest)))
     power = float(rows.power[j]) * len(rows.tau[j]) * weight**2
-    every, inner, outer = (_Normal.stacked(part) for part in (within[-1:], within[:-1], beyond))
+    size = np.sum((D * weight) ** 2, axis=0)
+    every, inner = (_Normal.stacked(part, size) for part in (within[-1:], within[:-1]))
+    outer = _Normal.stacked(beyond, 0.0)
     return LeaveOut(parent, every, inner, outer, power)
 
 

@@ -1,0 +1,112 @@
+"""What is known of the links before a log is seen: a body for each, and how far it may be off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array, Bool, Float, freeze_arrays
+from dynid.chain.consistency import consistency
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.model import TorqueModel
+from dynid.regression.constraints.constraints import Constraints
+from dynid.regression.feasible.prior import Prior, Reference, plain_bodies, reference_of
+
+__all__ = ["LinkPrior", "base_prior_rows", "link_prior"]
+
+GEOMETRY_STD = 1.0
+"""Spread of a link that is known by its geometry alone, as `Prior.std`: masses guessed so are off by a factor of two
+or three (a cobot has 30 kg per cubed metre of reach, a 300 kg-payload arm 70)."""
+_OPEN = 1e3
+"""Spread of what the prior shall say nothing about, in units of its scale (dimensionless)."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkPrior:
+    """A body for every link, and its spread."""
+
+    reference: Reference
+    """Coordinates in which the bodies are near the identity, and where they lie."""
+    std: Float[Array, " n_links"]
+    """Relative spread of each link (dimensionless), as `Prior.std`."""
+    guessed: Bool[Array, " n_links"]
+    """Which bodies are guessed from geometry, as the robot file has none that is physically consistent."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @property
+    def pull(self) -> Float[Array, " n_params"]:
+        """One over the spread of every coordinate (dimensionless): 0 for joint terms, which have no prior."""
+        pull = np.zeros(len(self.reference.x_target))
+        pull[: 10 * len(self.std)] = np.repeat(1.0 / self.std, 10)
+        return pull
+
+    def found_over_guessed(self, theta: Float[Array, " n_params"]) -> float:
+        """Mass in θ (SI) over the mass that was guessed, of the guessed links; 1 where there are none."""
+        own = slice(0, 10 * len(self.std), 10)
+        before = (self.reference.S @ self.reference.x_target)[own][self.guessed]
+        return float(np.sum(theta[own][self.guessed]) / np.sum(before)) if np.any(self.guessed) else 1.0
+
+
+def link_prior(
+    model: TorqueModel,
+    constraints: Constraints,
+    prior: Prior,
+    beta_size: Float[Array, " n_params"],
+    heavier: float = 1.0,
+) -> LinkPrior:
+    """Nominal links where the robot file has physically consistent ones, plain bodies of its geometry for the others.
+
+    Args:
+        model: whose robot it is.
+        constraints: bounds that plain bodies keep.
+        prior: with the spread of nominal links.
+        beta_size: rough θ (SI) from the data, for the mass of plain bodies.
+        heavier: factor on the mass of plain bodies.
+    """
+    bodies = heavier * plain_bodies(model, constraints, beta_size, tapered=True)
+    guessed = np.ones(model.n_dof, dtype=bool)
+    for k, joint in enumerate(model.robot.joints):
+        nominal = joint.link.nominal
+        if nominal is not None and consistency(nominal, triangle=constraints.triangle).holds:
+            bodies[k], guessed[k] = nominal.pi, False
+    n_guessed = int(np.count_nonzero(guessed))
+    text = f"nominal links ± {100 * prior.std:g} %"
+    plain = f"plain links of the arm's geometry ± {100 * GEOMETRY_STD:g} %"
+    if n_guessed:
+        text = plain if n_guessed == model.n_dof else f"{text}; {n_guessed} of {model.n_dof} are {plain}"
+    return LinkPrior(
+        reference_of(model, bodies, bodies, "nominal", text, triangle=constraints.triangle),
+        np.where(guessed, GEOMETRY_STD, prior.std),
+        guessed,
+    )
+
+
+def base_prior_rows(
+    model: TorqueModel, base: BaseParameters, prior: Prior, independent: float = 1.0
+) -> Float[Array, "n_base n_base_and_one"] | None:
+    """The prior of nominal links as rows of a least-squares problem on β, torque last, in units of noise.
+
+    None where every link is a guess: what a guess weighs depends on the fit itself.
+
+    Args:
+        model: whose columns β regroups.
+        base: the regrouping.
+        prior: with the spread of nominal links.
+        independent: rows of the data that count as one independent row; the prior is weighed up accordingly.
+    """
+    known = link_prior(model, Constraints(), prior, np.zeros(model.n_params))
+    if np.all(known.guessed):
+        return None
+    spread = np.full(len(known.reference.x_target), _OPEN)
+    spread[: model.n_inertial] = np.repeat(np.where(known.guessed, _OPEN, known.std), 10)
+    half = base.K @ (known.reference.S * spread)
+    mean = base.K @ (known.reference.S @ known.reference.x_target)
+    scale = np.linalg.norm(half, axis=1)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    # β ~ N(mean, half·halfᵀ): rows L⁻¹(β − mean) with L a triangular factor of half.
+    L = np.linalg.qr((half / scale[:, None]).T)[1].T
+    rows = np.linalg.solve(L, np.column_stack([np.eye(base.n_base) / scale, mean / scale]))
+    return np.sqrt(independent) * rows

@@ -1,0 +1,130 @@
+"""Maximum a posteriori links: data and prior as one programme."""
+
+import numpy as np
+import pytest
+
+from dynid import TorqueModel, base_parameters, load_robot
+from dynid.chain.inertia import InertialParameters
+from dynid.dynamics import RotorInertia, friction_models, random_motion
+from dynid.regression.constraints.constraints import Constraints
+from dynid.regression.feasible.link_prior import base_prior_rows, link_prior
+from dynid.regression.feasible.prior import Prior, Rule
+from dynid.regression.feasible.programme import solve
+from dynid.regression.status import Status
+
+TERMS = (RotorInertia(), *friction_models("viscous+coulomb+offset"))
+
+
+def wrong_copy(robot, rng, share):
+    """The robot with nominal links that differ by about `share` from the true ones."""
+    links = {}
+    for name, pi in zip(robot.link_names, robot.nominal, strict=True):
+        body = InertialParameters(pi)
+        mass = body.mass * (1.0 + share * rng.choice([-1.0, 1.0]))
+        com = body.com + share * 0.1 * rng.normal(size=3)
+        links[name] = InertialParameters.from_com(mass, com, body.inertia_com * mass / body.mass)
+    return robot.with_nominal(links)
+
+
+def noisy_rows(model, theta, rng, *, noise, n_samples=400):
+    """R and ρ in units of the noise (N·m), which is the same at every joint."""
+    base = base_parameters(model)
+    motion = random_motion(model.robot, n_samples, rng)
+    W = model.regressor(motion).reshape(-1, model.n_params)
+    tau = W @ theta + noise * rng.normal(size=len(W))
+    Q, R = np.linalg.qr(base.reduce(W))
+    return base, R / noise, Q.T @ tau / noise
+
+
+def truth_of(model, rng):
+    theta = model.nominal()
+    theta[model.n_inertial :] = rng.uniform(0.2, 1.0, model.n_params - model.n_inertial)
+    return theta
+
+
+def test_where_no_condition_is_active_it_is_the_solution_of_the_normal_equations(rng):
+    panda = load_robot("panda")
+    balls = {name: InertialParameters.from_com(2.0, [0.01, 0.02, 0.05], 0.03 * np.eye(3)) for name in panda.link_names}
+    model = TorqueModel(panda.with_nominal(balls), TERMS)
+    truth = truth_of(model, rng)
+    base, R, rho = noisy_rows(model, truth, rng, noise=0.1)
+    prior = Prior(rule="map", std=0.1)
+    found = solve(R, rho, model, base, prior=prior)
+    known = link_prior(model, Constraints(), prior, truth)
+    x0, F = known.reference.x_target, R @ base.K @ known.reference.S
+    H = F.T @ F + np.diag(known.pull**2)
+    free = known.reference.S @ np.linalg.lstsq(H, F.T @ rho + known.pull**2 * x0, rcond=None)[0]
+    inside = [np.linalg.eigvalsh(InertialParameters(pi).pseudo_inertia)[0] for pi in found.theta[:70].reshape(-1, 10)]
+    assert found.status is Status.CONVERGED
+    assert min(inside) > 1e-6, "the case shall have no active condition"
+    np.testing.assert_allclose(base.project(found.theta), base.project(free), rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(found.theta[:70], free[:70], rtol=5e-3, atol=2e-3)
+
+
+def test_masses_are_nearer_the_truth_than_among_equal_fits(rng):
+    right = load_robot("panda")
+    rules: tuple[Rule, ...] = ("map", "nominal")
+    errors: dict[Rule, list[float]] = {rule: [] for rule in rules}
+    for _ in range(4):
+        model = TorqueModel(wrong_copy(right, rng, 0.1), TERMS)
+        theta = truth_of(model, rng)
+        theta[: model.n_inertial] = right.nominal.ravel()
+        base, R, rho = noisy_rows(model, theta, rng, noise=0.5, n_samples=150)
+        for rule, found in errors.items():
+            masses = solve(R, rho, model, base, prior=Prior(rule=rule)).theta[:70:10]
+            found.append(np.mean(np.abs(masses / right.nominal[:, 0] - 1.0)))
+    assert np.mean(errors["map"]) < 0.11
+    assert np.mean(errors["map"]) < 0.6 * np.mean(errors["nominal"])
+
+
+def test_joint_terms_have_no_prior(rng):
+    model = TorqueModel(load_robot("planar2r"), TERMS)
+    theta = truth_of(model, rng)
+    base, R, rho = noisy_rows(model, theta, rng, noise=0.02)
+    tight = solve(R, rho, model, base, prior=Prior(rule="map", std=1e-3))
+    free = base.lift(np.linalg.solve(R, rho))
+    friction = [k for k in base.independent if k >= model.n_inertial and base.symbols[k] in base.alone]
+    assert len(friction) >= 6
+    sigma = np.sqrt(np.diag(np.linalg.inv(R.T @ R)))[[list(base.independent).index(k) for k in friction]]
+    assert np.all(np.abs(tight.theta[friction] - free[friction]) < 4.0 * sigma)
+    assert np.all(np.abs(tight.theta[friction] - theta[friction]) < 4.0 * sigma)
+
+
+def test_a_friction_term_that_no_torque_shows_stays_at_zero(rng):
+    viscous, coulomb = friction_models("viscous+coulomb")
+    model = TorqueModel(load_robot("planar2r"), (viscous, coulomb.only_on((True, False))))
+    theta = truth_of(model, rng)
+    base, R, rho = noisy_rows(model, theta, rng, noise=0.02)
+    found = solve(R, rho, model, base, prior=Prior(rule="map"))
+    assert abs(found.theta[model.n_inertial + 3]) < 1e-6
+
+
+@pytest.mark.parametrize("heavier", [1.0, 30.0])
+def test_without_nominal_links_the_data_tell_how_heavy_the_plain_ones_are(heavier, rng):
+    robot = load_robot("panda")
+    model = TorqueModel(robot.with_nominal(dict.fromkeys(robot.link_names)), friction_models("viscous"))
+    theta = np.concatenate([heavier * robot.nominal.ravel(), heavier * np.full(7, 0.5)])
+    base, R, rho = noisy_rows(model, theta, rng, noise=0.1 * heavier)
+    found = solve(R, rho, model, base, prior=Prior(rule="map"))
+    total, true = np.sum(found.theta[:70:10]), heavier * np.sum(robot.nominal[:, 0])
+    assert 0.4 * true < total < 2.5 * true
+    assert "geometry" in found.rule
+    assert np.max(np.abs(R @ (base.project(found.theta) - base.project(theta)))) < 0.02 * np.linalg.norm(rho)
+
+
+def test_the_prior_of_base_parameters_is_that_of_the_links(rng):
+    model = TorqueModel(load_robot("panda"))
+    base = base_parameters(model)
+    rows = base_prior_rows(model, base, Prior(rule="map", std=0.3))
+    known = link_prior(model, Constraints(), Prior(rule="map", std=0.3), np.zeros(model.n_params))
+    draws = known.reference.x_target + 0.3 * rng.normal(size=(4000, model.n_params))
+    betas = draws @ known.reference.S.T @ base.K.T
+    distance = betas @ rows[:, :-1].T - rows[:, -1]
+    np.testing.assert_allclose(np.mean(distance, axis=0), 0.0, atol=0.08)
+    np.testing.assert_allclose(np.cov(distance.T), np.eye(base.n_base), atol=0.12)
+
+
+def test_guesses_alone_give_no_prior_of_base_parameters():
+    robot = load_robot("panda")
+    model = TorqueModel(robot.with_nominal(dict.fromkeys(robot.link_names)))
+    assert base_prior_rows(model, base_parameters(model), Prior(rule="map")) is None
