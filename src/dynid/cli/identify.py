@@ -22,7 +22,6 @@ from dynid.workflow.contract import findings_json
 from dynid.workflow.fit_options import ConditionChoice, PriorRule
 from dynid.workflow.identify import LogsRefused
 from dynid.workflow.logs import BadRows
-from dynid.workflow.manifest import is_manifest
 from dynid.writers.savers.saved import folder_files
 
 __all__ = ["identify"]
@@ -120,6 +119,8 @@ def identify(
     """
     place, asked = free_place(out, "result"), typed(run, fit, log, options)
     if not logs:
+        from dynid.workflow.manifest import is_manifest
+
         if not validate_on and is_manifest(robot):
             from dynid.cli.campaign import run_campaign
 

@@ -8,27 +8,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.friction.table import needs_search
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import DynidError, RecordingError, RegressionError
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Plan, Samples
-from dynid.regression.auto_settings import estimated_delay, velocity_threshold
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
 from dynid.regression.estimate import Estimate, Estimator
-from dynid.regression.friction.choice import FrictionChoice, choose_friction, needs_search
 from dynid.regression.friction.rows import friction_rows, never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.problem import Regression, compress
+from dynid.regression.problem import Regression
 from dynid.regression.rows import SampleRows
 from dynid.regression.status import Status
-from dynid.regression.streamed_rows import StreamedRows
 from dynid.review.checks.overlap import overlap_findings
 from dynid.review.examination import review_log
 from dynid.review.findings import Finding, Severity
@@ -39,12 +37,15 @@ from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_s
 from dynid.workflow.fit_options import DEFAULT_FRICTION, ConditionChoice, FitOptions, PriorRule
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
-from dynid.workflow.logs import Log
+from dynid.workflow.logs import Log, compressed
 from dynid.workflow.other_fits import compared_with_others
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
 from dynid.workflow.workers import Workers
+
+if TYPE_CHECKING:
+    from dynid.regression.friction.choice import FrictionChoice
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
 
@@ -236,16 +237,18 @@ def _fitted(
     """The rows of the logs, with the friction that was asked for or chosen."""
     progress("reading and compressing the logs")
     plans, held = _conditioned(job, model, base, logs, progress)
-    fit = _Fit(model, base, _compressed(model, base, logs, plans, held, progress), held[0])
+    fit = _Fit(model, base, compressed(model, base, logs, plans, held, progress), held[0])
     if not needs_search(job.fit.friction):
         return fit
+    from dynid.regression.friction.choice import choose_friction
+
     progress("searching friction curves")
     rigid = TorqueModel(model.robot, job.fit.drives)
     whole = [samples for log, samples in zip(logs, held, strict=True) if not log.is_long]
     choice = choose_friction(friction_rows(rigid, base_parameters(rigid), whole or held[:1]), job.fit.friction)
     model = job.fit.torque_model(model.robot, choice)
     base = base_parameters(model)
-    return _Fit(model, base, _compressed(model, base, logs, plans, held, progress), held[0], choice)
+    return _Fit(model, base, compressed(model, base, logs, plans, held, progress), held[0], choice)
 
 
 def _conditioned(
@@ -253,6 +256,8 @@ def _conditioned(
 ) -> tuple[list[Plan], list[Samples]]:
     """How each log is conditioned, and the samples of each; of a long log those of its first piece."""
     delay, slow = job.fit.chosen_delay, job.fit.chosen_min_velocity
+    if delay is None or slow is None:
+        from dynid.regression.auto_settings import estimated_delay, velocity_threshold
     plans: list[Plan] = []
     held: list[Samples] = []
     for number, log in enumerate(logs):
@@ -271,29 +276,6 @@ def _conditioned(
         plans.append(plan)
         held.append(samples)
     return plans, held
-
-
-def _compressed(
-    model: TorqueModel,
-    base: BaseParameters,
-    logs: Sequence[Log],
-    plans: Sequence[Plan],
-    held: Sequence[Samples],
-    progress: Progress,
-) -> Regression:
-    """The rows of all logs as one regression; long logs are read again, piece by piece."""
-    parts = [
-        compress(StreamedRows(model, base, partial(log.stream, progress), plan))
-        for log, plan in zip(logs, plans, strict=True)
-        if log.is_long
-    ]
-    whole = tuple(samples for log, samples in zip(logs, held, strict=True) if not log.is_long)
-    if whole:
-        parts.append(compress(SampleRows(model, base, whole)))
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
 
 
 def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> Bootstrap | None:
