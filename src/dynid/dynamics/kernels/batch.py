@@ -22,6 +22,7 @@ from numba import njit
 
 from dynid.arrays import Array, readonly, skew
 from dynid.chain.robot import BASE, Joint, Robot
+from dynid.dynamics.kernels.stored import kernel
 from dynid.dynamics.threads import n_threads
 
 __all__ = [
@@ -272,7 +273,7 @@ def _own_subspaces(chain, s):
             s[n_dof * i + i, r] = chain.S[i, r // L]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel
 @no_type_check
 def fill_regressor(chain, q, dq, ddq, start, stop, out):
     """Write samples `start` to `stop` of the inertial regressor into out[sample, joint, 10·link + parameter].
@@ -300,7 +301,7 @@ def fill_regressor(chain, q, dq, ddq, start, stop, out):
                 j = chain.parent[j]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel
 @no_type_check
 def fill_columns(chain, q, dq, ddq, place, out):
     """Write entry (joint, column) of the inertial regressor over all samples into out[place[joint, column]].
@@ -370,7 +371,7 @@ def _pass_on(E, f, up):
         up[5 * L + k] += n2 + p0 * g1 - p1 * g0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel
 @no_type_check
 def newton_euler(chain, q, dq, ddq, theta, start, stop, tau, wrench):
     """Inverse dynamics: torque of every joint, and the wrench it passes on, in link axes about the link origin.
