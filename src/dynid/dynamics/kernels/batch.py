@@ -47,10 +47,7 @@ CHUNK = 2048
 """Samples handed to a thread at a time: large against the cost of handing over."""
 
 
-# numba's annotations do not know the last two options.
-inner: Any = njit(  # type: ignore[call-overload]
-    cache=True, nogil=True, fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
+inner: Any = njit(cache=True, nogil=True, fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """Compiles what only other kernels call: without the wrappers that Python and C would need."""
 inlined: Any = njit(cache=True, nogil=True, fastmath={"contract"}, inline="always")
 """Becomes part of each kernel that calls it before anything is compiled: a layer less to compile twice."""

@@ -12,7 +12,7 @@ from numba.core.runtime.nrt import rtsys
 __all__ = ["kernel"]
 
 
-class _Store(FunctionCache):
+class _Store(FunctionCache):  # type: ignore[misc]
     """Compiled functions on disk, read without getting the compiler ready, which takes longer than a whole fit."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -20,11 +20,11 @@ class _Store(FunctionCache):
         # Machine code that has been compiled needs numba's memory management and nothing else of it.
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            return self._load_overload(sig, target_context)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function over samples; it releases the interpreter lock."""
     compiled: Any = njit(nogil=True, fastmath={"contract"})(function)
-    compiled._cache = _Store(function)  # type: ignore[no-untyped-call]
+    compiled._cache = _Store(function)
     return compiled
