@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 from types import FrameType
 
 __all__ = ["run"]
@@ -48,8 +49,10 @@ def run() -> int:
 def _leave(code: int) -> None:
     """End the process at once, all said and written; taking a thousand modules apart takes a tenth of a whole command.
 
-    Where something could not be said, it returns, and Python complains as ever.
+    Where something could not be said, or threads and other processes may have to be told, it leaves that to Python.
     """
+    if threading.active_count() > 1 or "joblib" in sys.modules:
+        return
     atexit._run_exitfuncs()
     try:
         sys.stdout.flush()
