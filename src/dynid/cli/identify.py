@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 import dynid
-from dynid.cli.console import complain, emit_json, show, warn, wrote
+from dynid.cli.console import complain, emit_json, tell, warn
 from dynid.cli.doctor import show_findings
 from dynid.cli.options import FrictionName, JsonFlag, LogOptions, RobotName, RobotOptions, WorkersOption, free_place
 from dynid.cli.options import keywords as typed
@@ -145,11 +145,7 @@ def identify(
     show_findings([finding for finding in result.findings if finding.severity is not Severity.INFO], stderr=True)
     for sentence in (*saved.warnings, *result.warnings):
         warn(sentence)
-    if json:
-        emit_json({**result.json(), **saved.json()})
-    else:
-        show(result.document())
-        wrote(saved)
+    tell(result, saved, json=json)
     if result.verdict.good_enough:
         return 0
     warn(f"not good enough: {'; '.join(str(criterion) for criterion in result.verdict.failed)}")
