@@ -6,7 +6,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from rich.console import Console
 from rich.table import Table
@@ -102,6 +102,7 @@ def show(document: Document) -> None:
             note("")
 
 
+@runtime_checkable
 class Told(Protocol):
     """What every result of a job says of itself."""
 
