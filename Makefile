@@ -13,6 +13,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CORES = $(shell $(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
 # One BLAS thread for each worker: more of them make small factorisations slower.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# Each of the hundreds of processes of the tests would compile the whole of dynid again.
+unexport PYTHONDONTWRITEBYTECODE
 # Further arguments for pytest or the benchmarks, as in: make check ARGS='-k friction'
 ARGS ?=
 # How long make fuzz damages files, in s, before it goes on to the property tests.
@@ -40,17 +42,18 @@ setup: .venv/.test
 demo: .venv/.run
 	$(BIN)/dynid demo --out demo
 
-# What tests the program as a whole, or takes long, runs as users run it; checks of types and shapes double the time.
-WHOLE := -m whole -o addopts="-ra --strict-markers --strict-config"
+# What tests the program as a whole, or takes long, runs as users run it, and so does the quick loop: checks of types and
+# shapes double the time.
+UNCHECKED := -o addopts="-ra --strict-markers --strict-config"
 
 check: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy src
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(CORES) -m "not whole and not data" $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(CORES) $(UNCHECKED) -m "not whole and not data" $(ARGS)
 
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m "not whole" $(ARGS)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) $(WHOLE) $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) $(UNCHECKED) -m whole $(ARGS)
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -122,6 +125,7 @@ endef
 	@echo "installing requirements/$*.txt into .venv (once, about a minute)"
 	@$(PIP) install --require-hashes -r requirements/$*.txt
 	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 .venv/python:

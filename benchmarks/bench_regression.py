@@ -28,7 +28,7 @@ N_LOOP = 100_000
 """Samples of the peer, whose stacked matrix is held; its time is proportional to them."""
 MOST_SECONDS, MOST_IMPORTS = 2.2, 1.6
 """What `dynid identify` may take: seconds, or times what importing its libraries takes; issue 14 asks for either."""
-COMMAND = "import sys; from dynid.cli import main; sys.exit(main(sys.argv[1:]))"
+COMMAND = "from dynid.__main__ import run; raise SystemExit(run())"
 LIBRARIES = """
 import sys
 from dynid.cli import main
@@ -156,6 +156,9 @@ def identify_lines() -> Iterator[Item]:
 
 def child(program: str, *arguments: str) -> tuple[float, str]:
     """Seconds that a Python program takes in a process of its own, and what it says last."""
+    # Bytecode is written once, as it is wherever dynid is installed.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", program, *arguments]
     started = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return time.perf_counter() - started, done.stdout.rsplit("\n", 2)[-2] if done.stdout else ""

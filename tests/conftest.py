@@ -25,7 +25,7 @@ STAGES = (
 
 LONG = (
     "test_contact.py", "test_design.py", "test_doctor_model.py", "test_friction_fit.py", "test_least_squares.py",
-    "test_load.py", "test_report_browser.py", "test_retrieval.py", "test_wrong_motion_calls.py",
+    "test_load.py", "test_report_browser.py", "test_retrieval.py", "test_wrong_calls.py",
 )  # fmt: skip
 """Files of the stages that spend minutes in loops or in a browser: others check the same types and shapes."""
 

@@ -1,13 +1,25 @@
-"""The array types of dynid: shapes are written in annotations and checked at run time by the tests."""
+"""The array types of dynid: shapes are written in annotations, and checked where the import hook of jaxtyping is on."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+
+if TYPE_CHECKING or "jaxtyping" in sys.modules:
+    from jaxtyping import Bool, Float, Int
+else:  # importing it takes as long as reading a log, and its shapes are for those who check them
+
+    class Float:
+        """The array itself, whatever shape an annotation gives it."""
+
+        def __class_getitem__(cls, shaped: tuple[Any, ...]) -> Any:
+            return shaped[0]
+
+    Bool = Int = Float
 
 Array = np.ndarray
 """A NumPy array; used as ``Float[Array, "n_samples n_dof"]``."""

@@ -1,6 +1,7 @@
 """What damaged files broke once: one test for each kind."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -115,3 +116,12 @@ def test_a_model_file_with_a_wrong_value_is_damaged(tmp_path, change, message):
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(ModelFileError, match=rf"model\.json: damaged model file: {message}"):
         load_model(path)
+
+
+@pytest.mark.parametrize("bracket", ["[", "("])
+def test_a_header_of_opening_brackets_is_read_at_once(tmp_path, bracket):
+    (tmp_path / "log.csv").write_text(f"t,{f'a={bracket}' * 20_000}\n0,1\n")
+    started = time.process_time()
+    with pytest.raises(RecordingError, match=r"log\.csv"):
+        read_recording(tmp_path / "log.csv", ("joint1", "joint2"))
+    assert time.process_time() - started < 2.0  # s; some ten, where each bracket is followed to the end

@@ -19,6 +19,7 @@ from dynid.dynamics import (
     TorqueModel,
     Viscous,
     base_parameters,
+    needs_search,
 )
 from dynid.errors import ParameterError, RegressionError
 from dynid.recording import Recording
@@ -30,7 +31,6 @@ from dynid.regression import (
     fit_friction,
     friction_curve,
     friction_rows,
-    needs_search,
     never_reversing,
 )
 from dynid.validation import compare_torque

@@ -6,33 +6,8 @@ import sys
 
 import pytest
 
-from tests.processes import ENVIRONMENT, PATIENCE, ROOT
-
-MODEL = "model: expected a model.json or an IdentifiedModel, got int"
-A_LOG = "expected a log file, a Recording or arrays by name"
-EXPECTED = {
-    "reverse robot": "robot: expected a built-in name, a robot file or a Robot, got int",
-    "reverse samples": "samples: expected a CSV file, ControllerSamples or arrays by name (q, M, g), got int",
-    "retrieve model": MODEL,
-    "retrieve engine": "engine: no 'luck'; known: annealing, multistart",
-    "retrieve objective": "objective: no 'beauty'; known: coefficients, one-step",
-    "retrieve bounds": "bounds: expected a CSV file or (lower, upper) by parameter, got int",
-    "retrieve config": "config: expected a TOML file or ",
-    "retrieve seed": "`seed` 0.5: give a whole number",
-    "friction model": MODEL,
-    "friction logs": f"logs: {A_LOG}",
-    "friction friction": "friction: expected names joined by +, or friction models, got int",
-    "friction against": MODEL,
-    "payload model": MODEL,
-    "payload log": f"log: {A_LOG}",
-    "payload logs": "log: expected one log, got 2",
-    "payload unloaded": f"unloaded: {A_LOG}",
-    "payload flange": "give x y z in m and roll pitch yaw in rad",
-    "payload mass": "known_mass: expected a number, got str",
-    "payload gains": "`gains` 7: ",
-    "payload columns": "columns: expected a mapping file or a ColumnMap, got int",
-    "save": "out: expected a path, got int",
-}
+from tests.processes import ENVIRONMENT, PATIENCE
+from tests.workflow.wrong_calls import WRONG
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +15,7 @@ def told(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-m", "tests.workflow.wrong_calls"],
         cwd=tmp_path_factory.mktemp("calls"),
-        env={**ENVIRONMENT, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -49,6 +24,6 @@ def told(tmp_path_factory):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_type_is_told_what_was_expected(told, name):
-    assert EXPECTED[name] in told[name]
+    assert WRONG[name][1] in told[name]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import nnls
 
 from dynid.arrays import Vector3, freeze_arrays
 from dynid.chain.inertia import InertialParameters
@@ -166,6 +165,8 @@ def nearest_consistent(link: InertialParameters, *, relative_floor: float = RELA
 
 def _project_moments(moments: Vector3, floor: float) -> Vector3:
     """The nearest principal moments with every second moment at least `floor` (kg·m²)."""
+    from scipy.optimize import nnls
+
     pairs = np.ones((3, 3)) - np.eye(3)
     shifted, _ = nnls(pairs, moments - 2.0 * floor)
     return pairs @ (shifted + floor)

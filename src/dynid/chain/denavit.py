@@ -24,7 +24,7 @@ QUARTER_TURN_TOLERANCE = 1e-9
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class DenavitLink(_Strict):

@@ -6,7 +6,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from rich.console import Console
 from rich.table import Table
@@ -17,7 +17,7 @@ from dynid.prose import Document, Line, as_text, json_text
 if TYPE_CHECKING:
     from dynid.writers.savers.saved import Saved
 
-__all__ = ["clean", "complain", "emit_json", "note", "say", "show", "table", "warn", "with_flags", "wrote"]
+__all__ = ["clean", "complain", "emit_json", "note", "say", "show", "table", "tell", "warn", "with_flags", "wrote"]
 
 
 WIDE = 1000
@@ -102,6 +102,15 @@ def show(document: Document) -> None:
             note("")
 
 
+@runtime_checkable
+class Told(Protocol):
+    """What every result of a job says of itself."""
+
+    def json(self) -> Mapping[str, object]: ...
+
+    def document(self) -> Document: ...
+
+
 def emit_json(content: Mapping[str, object]) -> None:
     """One JSON object on stdout; what is not finite becomes null."""
     sys.stdout.write(json_text(content))
@@ -113,3 +122,12 @@ def wrote(saved: Saved) -> None:
         say("wrote", str(path))
     if saved.urdf is not None:
         say("robot.urdf", saved.urdf.how)
+
+
+def tell(result: Told, saved: Saved, *, json: bool) -> None:
+    """A result and its files, for people or as one object for scripts."""
+    if json:
+        emit_json({**result.json(), **saved.json()})
+    else:
+        show(result.document())
+        wrote(saved)

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 import dynid
-from dynid.cli.console import emit_json, say, show, warn
+from dynid.cli.console import tell, warn
 from dynid.cli.excite_options import LimitOptions, SearchOptions, ShapeOptions
 from dynid.cli.options import FrictionName, JsonFlag, RobotName, RobotOptions, free_place
 from dynid.cli.options import keywords as typed
@@ -75,12 +75,7 @@ def excite(
             **asked,
         )
     saved = dynid.save(result, place)
-    if json:
-        emit_json({**result.json(), **saved.json()})
-    else:
-        show(result.document())
-        for path in saved.files.values():
-            say("wrote", str(path))
+    tell(result, saved, json=json)
     for sentence in result.warnings:
         warn(sentence)
     return 0

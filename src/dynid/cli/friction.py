@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 import dynid
-from dynid.cli.console import emit_json, show, warn, wrote
+from dynid.cli.console import tell, warn
 from dynid.cli.options import FrictionName, JsonFlag, LogOptions, free_place
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
@@ -53,9 +53,5 @@ def friction(
         saved = dynid.save(result, free_place(out, "refit"))
     for sentence in result.warnings:
         warn(sentence)
-    if json:
-        emit_json({**result.json(), **saved.json()})
-    else:
-        show(result.document())
-        wrote(saved)
+    tell(result, saved, json=json)
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 import dynid
-from dynid.cli.console import complain, emit_json, show, warn, wrote
+from dynid.cli.console import complain, emit_json, tell, warn
 from dynid.cli.doctor import show_findings
 from dynid.cli.options import FrictionName, JsonFlag, LogOptions, RobotName, RobotOptions, WorkersOption, free_place
 from dynid.cli.options import keywords as typed
@@ -22,7 +22,6 @@ from dynid.workflow.contract import findings_json
 from dynid.workflow.fit_options import ConditionChoice, PriorRule
 from dynid.workflow.identify import LogsRefused
 from dynid.workflow.logs import BadRows
-from dynid.workflow.manifest import is_manifest
 from dynid.writers.savers.saved import folder_files
 
 __all__ = ["identify"]
@@ -134,6 +133,8 @@ def identify(
     """
     place, asked = free_place(out, "result"), typed(run, fit, log, options)
     if not logs:
+        from dynid.workflow.manifest import is_manifest
+
         if not validate_on and is_manifest(robot):
             from dynid.cli.campaign import run_campaign
 
@@ -158,11 +159,7 @@ def identify(
     show_findings([finding for finding in result.findings if finding.severity is not Severity.INFO], stderr=True)
     for sentence in (*saved.warnings, *result.warnings):
         warn(sentence)
-    if json:
-        emit_json({**result.json(), **saved.json()})
-    else:
-        show(result.document())
-        wrote(saved)
+    tell(result, saved, json=json)
     if result.verdict.good_enough:
         return 0
     warn(f"not good enough: {'; '.join(str(criterion) for criterion in result.verdict.failed)}")

@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 import dynid
-from dynid.cli.console import emit_json, show, warn, wrote
+from dynid.cli.console import tell, warn
 from dynid.cli.options import ForceFlag, JsonFlag, WorkersOption, free_place
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
@@ -89,9 +89,5 @@ def retrieve(
         saved = dynid.save(result, place) if result.met or force else Saved({})
     for sentence in (*saved.warnings, *result.warnings):
         warn(sentence)
-    if json:
-        emit_json({**result.json(), **saved.json()})
-    else:
-        show(result.document())
-        wrote(saved)
+    tell(result, saved, json=json)
     return 0 if result.met else 1

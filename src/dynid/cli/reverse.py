@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import dynid
-from dynid.cli.console import emit_json, show, warn, wrote
+from dynid.cli.console import tell, warn
 from dynid.cli.options import JsonFlag, RobotName, RobotOptions, free_place
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
@@ -41,11 +41,7 @@ def reverse(
         result = dynid.reverse(robot, samples, progress=step, **typed(options))
         step("writing")
         saved = dynid.save(result, free_place(out, "result"))
-    if json:
-        emit_json({**result.json(), **saved.json()})
-    else:
-        show(result.document())
-        wrote(saved)
+    tell(result, saved, json=json)
     for sentence in result.warnings:
         warn(sentence)
     return 1 if result.model.status else 0

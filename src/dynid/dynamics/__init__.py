@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dynid.dynamics.friction.stribeck import Stribeck as Stribeck
     from dynid.dynamics.friction.table import FRICTION as FRICTION
     from dynid.dynamics.friction.table import friction_models as friction_models
+    from dynid.dynamics.friction.table import needs_search as needs_search
     from dynid.dynamics.friction.tanh import Tanh as Tanh
     from dynid.dynamics.friction.viscous import Viscous as Viscous
     from dynid.dynamics.joint_model import JointModel as JointModel
@@ -57,7 +58,7 @@ _HOMES = {
     "dynid.dynamics.friction.presliding": ("Presliding",),
     "dynid.dynamics.friction.sigmoid": ("Sigmoid",),
     "dynid.dynamics.friction.stribeck": ("Stribeck",),
-    "dynid.dynamics.friction.table": ("FRICTION", "friction_models"),
+    "dynid.dynamics.friction.table": ("FRICTION", "friction_models", "needs_search"),
     "dynid.dynamics.friction.tanh": ("Tanh",),
     "dynid.dynamics.friction.viscous": ("Viscous",),
     "dynid.dynamics.joint_model": ("JointModel", "ShapeParameter", "Term"),

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from dynid.arrays import Array
 
@@ -29,12 +28,19 @@ __all__ = [
     "tanh",
 ]
 
+
+def _logistic(x: Array) -> Array:
+    from scipy.special import expit
+
+    return expit(x)
+
+
 FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
     "sign": np.sign,
     "abs": np.abs,
     "exp": np.exp,
     "tanh": np.tanh,
-    "logistic": expit,
+    "logistic": _logistic,
     "positive": lambda x: np.maximum(x, 0.0),
     "step": lambda x: np.where(x > 0.0, 1.0, 0.0),
 }

@@ -50,6 +50,7 @@ MODULES = (
     "formats",
     "readers",
     "filters",
+    "splines",
     "conditioning",
     "log_settings",
     "datasets",

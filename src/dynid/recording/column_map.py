@@ -102,7 +102,7 @@ PerSignal = Annotated[dict[Literal[Signal, "*"], Sign], BeforeValidator(_for_eve
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class _Columns(_Strict):

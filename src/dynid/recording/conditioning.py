@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline, CubicSpline, make_smoothing_spline
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.motion import Motion
@@ -17,6 +16,7 @@ from dynid.errors import RecordingError
 from dynid.prose import counted
 from dynid.recording.filters import LowPass, motion_bandwidth_hz
 from dynid.recording.recording import Recording
+from dynid.recording.splines import hermite, spline
 
 __all__ = ["Conditioning", "Plan", "Samples"]
 
@@ -103,7 +103,7 @@ class Conditioning:
                 "stamps of the torque when you log instead"
             )
         grid = np.arange(recording.t[start], recording.t[stop - 1], 1.0 / rate)
-        q = _interpolated(recording.t[start:stop], recording.q[start:stop], grid)
+        q = spline(recording.t[start:stop], recording.q[start:stop], grid)
         bandwidth = motion_bandwidth_hz(q, rate)
         cutoff = self.cutoff_hz
         if cutoff is None:
@@ -220,7 +220,8 @@ class Plan:
         torque = _linear(t - self.delay, tau, grid)
         inner = slice(lost, len(grid) - lost)
         if self.differentiation == "filter":
-            position = _interpolated(t, q, grid, dq)
+            # Cubic, so that a late stamp leaves no kink to be differentiated.
+            position = spline(t, q, grid) if dq is None else hermite(t, q, dq, grid)
             smooth = self.motion_pass
             q_f = smooth.applied(position)
             if dq is None:
@@ -294,22 +295,12 @@ def _linear(
     return np.column_stack([np.interp(grid, t, column) for column in values.T])
 
 
-def _interpolated(
-    t: Float[Array, " n_samples"],
-    q: Float[Array, "n_samples n_dof"],
-    grid: Float[Array, " n_grid"],
-    dq: Float[Array, "n_samples n_dof"] | None = None,
-) -> Float[Array, "n_grid n_dof"]:
-    """Positions between jittered stamps; cubic, so that a late stamp leaves no kink to be differentiated."""
-    if dq is not None:
-        return np.asarray(CubicHermiteSpline(t, q, dq)(grid))
-    return np.asarray(CubicSpline(t, q)(grid))
-
-
 def _splined(
     t: Float[Array, " n_samples"], q: Float[Array, "n_samples n_dof"], grid: Float[Array, " n_grid"]
 ) -> tuple[Float[Array, "n_grid n_dof"], Float[Array, "n_grid n_dof"], Float[Array, "n_grid n_dof"]]:
     """Smoothing spline per joint, its smoothness chosen by generalised cross-validation."""
+    from scipy.interpolate import make_smoothing_spline
+
     columns = []
     for values in q.T:
         # Too many knots make cross-validation slow and gain nothing.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 
 from dynid.arrays import Array, Float, readonly
 
@@ -112,15 +111,28 @@ def _convolved(
     n_taps, n_left = len(kernel), len(values) - len(kernel) + 1
     if n_left <= 0:
         return np.empty((0, *values.shape[1:]))
-    size = int(next_fast_len(min(8 * n_taps, len(values)), real=True))
+    size = _fast_length(min(8 * n_taps, len(values)))
     step = size - n_taps + 1
-    spectrum = rfft(kernel, size).reshape(-1, *([1] * (values.ndim - 1)))
+    spectrum = np.fft.rfft(kernel, size).reshape(-1, *([1] * (values.ndim - 1)))
     out = np.empty((n_left, *values.shape[1:]))
     for first in range(0, n_left, step):
-        block = irfft(rfft(values[first : first + size], size, axis=0) * spectrum, size, axis=0)
+        block = np.fft.irfft(np.fft.rfft(values[first : first + size], size, axis=0) * spectrum, size, axis=0)
         count = min(step, n_left - first)
         out[first : first + count] = block[n_taps - 1 : n_taps - 1 + count]
     return out
+
+
+def _fast_length(least: int) -> int:
+    """The smallest product of twos, threes and fives that is at least that: Fourier transforms are fast there."""
+    best = 1 << max(least - 1, 0).bit_length()
+    five = 1
+    while five < best:
+        three = five
+        while three < best:
+            best = min(best, three << max(-(-least // three) - 1, 0).bit_length())
+            three *= 3
+        five *= 5
+    return best
 
 
 def motion_bandwidth_hz(q: Float[Array, "n_samples n_dof"], rate_hz: float, *, share: float = 0.95) -> float:

@@ -17,7 +17,7 @@ STEMS: dict[str, tuple[str, ...]] = {
     "current": ("i", "current", "cur", "motor_current", "joint_current", "actual_current"),
 }
 """Names of signals; the first is the one dynid writes, the others are tried where it is absent."""
-UNIT_MARK = re.compile(r"\s*(?:\[\s*([^\]\d][^\]]*)\]|\(\s*([^)\d][^)]*)\))\s*$")
+UNIT_MARK = re.compile(r"\s*(?:\[\s*([^\[\]\d][^\[\]]*)\]|\(\s*([^()\d][^()]*)\))\s*$")
 """A unit after a name, as in ``q1 [deg]``; a number in brackets is an index."""
 UNIT_ENDING = re.compile(r"(?:(?<=\d)|(?<=^t)|(?<=time)|(?<=stamp))_(s|ms|us|ns|deg|rad|rpm|nm|ma)$", re.IGNORECASE)
 """A unit as the last word of a name, as in ``q1_deg`` or ``time_ms``."""

@@ -44,11 +44,10 @@ if TYPE_CHECKING:
     from dynid.regression.feasible.prior import Prior as Prior
     from dynid.regression.friction.choice import FrictionChoice as FrictionChoice
     from dynid.regression.friction.choice import choose_friction as choose_friction
-    from dynid.regression.friction.choice import needs_search as needs_search
+    from dynid.regression.friction.curve import friction_curve as friction_curve
     from dynid.regression.friction.fit import FrictionFit as FrictionFit
     from dynid.regression.friction.fit import JointFriction as JointFriction
     from dynid.regression.friction.fit import fit_friction as fit_friction
-    from dynid.regression.friction.fit import friction_curve as friction_curve
     from dynid.regression.friction.rows import FrictionRows as FrictionRows
     from dynid.regression.friction.rows import friction_rows as friction_rows
     from dynid.regression.friction.rows import never_reversing as never_reversing
@@ -126,8 +125,9 @@ _HOMES = {
     "dynid.regression.estimators": ("ESTIMATORS", "EstimatorOptions", "make_estimator"),
     "dynid.regression.feasible.feasible": ("Feasible",),
     "dynid.regression.feasible.prior": ("Prior",),
-    "dynid.regression.friction.choice": ("FrictionChoice", "choose_friction", "needs_search"),
-    "dynid.regression.friction.fit": ("FrictionFit", "JointFriction", "fit_friction", "friction_curve"),
+    "dynid.regression.friction.choice": ("FrictionChoice", "choose_friction"),
+    "dynid.regression.friction.curve": ("friction_curve",),
+    "dynid.regression.friction.fit": ("FrictionFit", "JointFriction", "fit_friction"),
     "dynid.regression.friction.rows": ("FrictionRows", "friction_rows", "never_reversing"),
     "dynid.regression.least_squares": ("OLS", "Robust", "WLS", "unexcited"),
     "dynid.regression.model": ("Compressed", "IdentifiedModel"),

@@ -10,14 +10,14 @@ import numpy as np
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import Robot
 from dynid.dynamics.base_parameters import base_parameters
-from dynid.dynamics.friction.table import friction_models
+from dynid.dynamics.friction.table import friction_models, needs_search
 from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError, RegressionError
 from dynid.prose import spread_percent, text_table
 from dynid.recording.conditioning import Conditioning, Samples
 from dynid.recording.recording import Recording
-from dynid.regression.friction.choice import START, choose_friction, needs_search
+from dynid.regression.friction.choice import START, choose_friction
 from dynid.regression.friction.rows import friction_rows
 from dynid.regression.payload import N_LOAD, loaded_regression
 from dynid.regression.problem import Factor, Regression

@@ -11,7 +11,6 @@ from dynid.regression.estimate import Estimator
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.least_squares import OLS, WLS, Robust
-from dynid.regression.retrieval.retrieval import Retrieval
 
 __all__ = ["ESTIMATORS", "EstimatorOptions", "make_estimator"]
 
@@ -28,12 +27,19 @@ class EstimatorOptions:
     """Of random starts."""
 
 
+def _retrieval(options: EstimatorOptions) -> Estimator:
+    # Its search is imported where it is asked for: it takes as long as a whole fit of the others.
+    from dynid.regression.retrieval.retrieval import Retrieval
+
+    return Retrieval(constraints=options.constraints, seed=options.seed)
+
+
 ESTIMATORS: dict[str, Callable[[EstimatorOptions], Estimator]] = {
     "ols": lambda options: OLS(),
     "wls": lambda options: WLS(),
     "robust": lambda options: Robust(),
     "feasible": lambda options: Feasible(constraints=options.constraints, prior=options.prior),
-    "retrieval": lambda options: Retrieval(constraints=options.constraints, seed=options.seed),
+    "retrieval": _retrieval,
 }
 """By name, what makes an estimator from the options of a command."""
 

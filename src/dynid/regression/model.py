@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.log_settings import LogSettings
 from dynid.regression.estimate import Estimate
-from dynid.regression.friction.fit import FrictionFit
 from dynid.regression.problem import Regression
-from dynid.regression.retrieval.retrieval import RetrievalResult
-from dynid.regression.reverse import ReverseEstimate
+
+if TYPE_CHECKING:
+    from dynid.regression.friction.fit import FrictionFit
+    from dynid.regression.retrieval.retrieval import RetrievalResult
+    from dynid.regression.reverse import ReverseEstimate
 
 __all__ = ["Compressed", "IdentifiedModel", "Json"]
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "phrases",
+    "assignment",
     "findings",
     "signal_view",
     "equations",

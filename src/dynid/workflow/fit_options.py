@@ -5,21 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from dynid.chain.robot import Robot
 from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.friction.table import friction_models
+from dynid.dynamics.friction.table import AUTO, friction_models, needs_search
 from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ConfigError
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
-from dynid.regression.constraints.files import read_bounds
 from dynid.regression.estimate import Estimate, Estimator
 from dynid.regression.estimators import ESTIMATORS, EstimatorOptions, make_estimator
 from dynid.regression.feasible.prior import Prior
-from dynid.regression.friction.choice import AUTO, FrictionChoice, needs_search
 from dynid.regression.problem import Regression
+
+if TYPE_CHECKING:
+    from dynid.regression.friction.choice import FrictionChoice
 
 __all__ = ["DEFAULT_FRICTION", "ConditionChoice", "FitOptions", "PriorRule"]
 
@@ -146,9 +147,14 @@ class FitOptions:
 
     def constraints(self) -> Constraints:
         """What is asked of the full parameters (SI)."""
+        bounds = ParameterBounds()
+        if self.bounds is not None:
+            from dynid.regression.constraints.files import read_bounds
+
+            bounds = read_bounds(self.bounds)
         return Constraints(
             triangle=self.condition == "triangle",
-            bounds=ParameterBounds() if self.bounds is None else read_bounds(self.bounds),
+            bounds=bounds,
             total_mass=self.total_mass,
         )
 

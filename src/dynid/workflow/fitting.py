@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import TYPE_CHECKING
 
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Plan, Samples
-from dynid.regression.auto_settings import estimated_delay, velocity_threshold
-from dynid.regression.feasible.link_prior import base_prior_rows
-from dynid.regression.friction.choice import FrictionChoice, choose_friction
-from dynid.regression.friction.delay import DelayChoice, choose_delay
-from dynid.regression.friction.rows import FrictionRows, friction_rows
-from dynid.regression.problem import Regression, compress
-from dynid.regression.rows import SampleRows
-from dynid.regression.streamed_rows import StreamedRows
+from dynid.regression.problem import Regression
 from dynid.workflow.identify_job import IdentifyJob
-from dynid.workflow.logs import Log
+from dynid.workflow.logs import Log, compressed
 from dynid.workflow.progress import Progress
+
+if TYPE_CHECKING:
+    from dynid.regression.friction.choice import FrictionChoice
+    from dynid.regression.friction.delay import DelayChoice
+    from dynid.regression.friction.rows import FrictionRows
 
 __all__ = ["FittedRows", "fitted_rows"]
 
@@ -52,7 +50,10 @@ def fitted_rows(
     progress("reading and conditioning the logs")
     plans, held = _conditioned(job, model, base, logs, progress)
     if not job.fit.searches_friction:
-        return FittedRows(model, base, _compressed(model, base, logs, plans, held, progress), held[0])
+        return FittedRows(model, base, compressed(model, base, logs, plans, held, progress), held[0])
+    from dynid.regression.friction.choice import choose_friction
+    from dynid.regression.friction.delay import choose_delay
+
     progress("searching friction curves")
     rows = _search_rows(job, model, logs, held)
     choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors)
@@ -68,11 +69,14 @@ def fitted_rows(
     model = job.fit.torque_model(model.robot, choice)
     base = base_parameters(model)
     progress("compressing the logs")
-    return FittedRows(model, base, _compressed(model, base, logs, plans, held, progress), held[0], choice, delay)
+    return FittedRows(model, base, compressed(model, base, logs, plans, held, progress), held[0], choice, delay)
 
 
 def _search_rows(job: IdentifyJob, model: TorqueModel, logs: Sequence[Log], held: Sequence[Samples]) -> FrictionRows:
     """Rows that friction is searched on, with what is known of the links before."""
+    from dynid.regression.feasible.link_prior import base_prior_rows
+    from dynid.regression.friction.rows import friction_rows
+
     rigid = TorqueModel(model.robot, job.fit.drives)
     base = base_parameters(rigid)
     whole = [samples for log, samples in zip(logs, held, strict=True) if not log.is_long]
@@ -86,6 +90,8 @@ def _conditioned(
 ) -> tuple[list[Plan], list[Samples]]:
     """How each log is conditioned, and the samples of each; of a long log those of its first piece."""
     delay, slow = job.fit.typed_delay, job.fit.chosen_min_velocity
+    if delay is None or slow is None:
+        from dynid.regression.auto_settings import estimated_delay, velocity_threshold
     plans: list[Plan] = []
     held: list[Samples] = []
     for number, log in enumerate(logs):
@@ -93,7 +99,7 @@ def _conditioned(
             progress(f"reading: {log.name}", number / len(logs))
         piece = log.first_piece()
         plan = replace(log.settings, delay=delay).plan(piece, min_velocity=slow or 0.0)
-        if delay is None and not job.fit.chooses_delay:
+        if delay is None:
             found = estimated_delay(model, base, piece, plan)
             plan = plan.with_delay(found, f"torque lags by {1e3 * found:.2f} ms, where the full model fits best")
         samples = plan.apply(piece)
@@ -104,26 +110,3 @@ def _conditioned(
         plans.append(plan)
         held.append(samples)
     return plans, held
-
-
-def _compressed(
-    model: TorqueModel,
-    base: BaseParameters,
-    logs: Sequence[Log],
-    plans: Sequence[Plan],
-    held: Sequence[Samples],
-    progress: Progress,
-) -> Regression:
-    """The rows of all logs as one regression; long logs are read again, piece by piece."""
-    parts = [
-        compress(StreamedRows(model, base, partial(log.stream, progress), plan))
-        for log, plan in zip(logs, plans, strict=True)
-        if log.is_long
-    ]
-    whole = tuple(samples for log, samples in zip(logs, held, strict=True) if not log.is_long)
-    if whole:
-        parts.append(compress(SampleRows(model, base, whole)))
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total

@@ -17,7 +17,8 @@ from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ConfigError, ModelFileError, RecordingError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
-from dynid.regression.friction.fit import FrictionFit, fit_friction, friction_curve
+from dynid.regression.friction.curve import friction_curve
+from dynid.regression.friction.fit import FrictionFit, fit_friction
 from dynid.regression.model import IdentifiedModel
 from dynid.workflow.contract import ErrorJson, error_json
 from dynid.workflow.doors import LogLike, ModelLike, as_logs, as_model, model_files, model_name

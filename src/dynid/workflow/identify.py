@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.friction.table import AUTO
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import DynidError, RecordingError, RegressionError
 from dynid.recording.column_map import ColumnMap
@@ -19,7 +20,6 @@ from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
 from dynid.regression.estimate import Estimate, Estimator, FitError
-from dynid.regression.friction.choice import AUTO
 from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
@@ -44,6 +44,9 @@ from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
 from dynid.workflow.workers import Workers
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
 

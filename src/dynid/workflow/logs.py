@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from dynid.chain.robot import Robot
+from dynid.dynamics.base_parameters import BaseParameters
+from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError
-from dynid.recording.conditioning import Samples
+from dynid.recording.conditioning import Plan, Samples
 from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
 from dynid.recording.readers import read_raw, read_recording, stream_recording
 from dynid.recording.recording import Recording
+from dynid.regression.problem import Regression, compress
+from dynid.regression.rows import SampleRows
+from dynid.regression.streamed_rows import StreamedRows
 from dynid.workflow.doors import LogLike, LogSource, as_logs, raw_log
 from dynid.workflow.progress import Progress, silent
 
-__all__ = ["BadRows", "Log", "as_recording"]
+__all__ = ["BadRows", "Log", "as_recording", "compressed"]
 
 STREAMED_BYTES = 64 * 2**20
 """Log files larger than this are streamed, never held as a whole: conditioning takes some ten times their size."""
@@ -170,3 +175,26 @@ def as_recording(log: LogLike, robot: Robot, settings: LogSettings) -> Recording
     if isinstance(source, Path):
         return read_recording(source, robot.joint_names, columns=settings.columns)
     return (source if isinstance(source, RawLog) else raw_log(source, robot.joint_names)).recording()
+
+
+def compressed(
+    model: TorqueModel,
+    base: BaseParameters,
+    logs: Sequence[Log],
+    plans: Sequence[Plan],
+    held: Sequence[Samples],
+    progress: Progress,
+) -> Regression:
+    """The rows of all logs as one regression; long logs are read again, piece by piece."""
+    parts = [
+        compress(StreamedRows(model, base, partial(log.stream, progress), plan))
+        for log, plan in zip(logs, plans, strict=True)
+        if log.is_long
+    ]
+    whole = tuple(samples for log, samples in zip(logs, held, strict=True) if not log.is_long)
+    if whole:
+        parts.append(compress(SampleRows(model, base, whole)))
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total

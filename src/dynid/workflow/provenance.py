@@ -7,20 +7,21 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from dynid.recording.raw import RawLog
-from dynid.regression.reverse import ControllerSamples
 from dynid.version import VERSION
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from dynid.regression.reverse import ControllerSamples
+
 __all__ = ["Source", "hashed", "provenance", "texts_of"]
 
-Source = Path | RawLog | ControllerSamples
+Source: TypeAlias = "Path | RawLog | ControllerSamples"
 """What a result is made of: a file, or measurements in memory."""
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from dynid.arrays import Transform
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Mimic
-from dynid.chain.formats.mjcf import read_mjcf_bodies
 from dynid.chain.formats.urdf import read_urdf_bodies
 from dynid.chain.formats.xml import Markup, read_markup
 from dynid.chain.inertia import InertialParameters
@@ -36,9 +35,16 @@ _ADVICE = (
     "inertias"
 )
 
+
+def _mjcf_bodies(document: Markup) -> BodyTree:
+    from dynid.chain.formats.mjcf import read_mjcf_bodies
+
+    return read_mjcf_bodies(document)
+
+
 BODY_READERS: Mapping[str, tuple[str, Callable[[Markup], BodyTree]]] = {
     "robot": ("URDF", read_urdf_bodies),
-    "mujoco": ("MJCF", read_mjcf_bodies),
+    "mujoco": ("MJCF", _mjcf_bodies),
 }
 """XML formats of robot files by their root element: what they are called, and what reads their bodies."""
 

@@ -7,7 +7,10 @@ from importlib import import_module
 from dynid.dynamics.joint_model import JointModel
 from dynid.errors import ParameterError, UnknownName
 
-__all__ = ["FRICTION", "friction_models"]
+__all__ = ["AUTO", "FRICTION", "friction_models", "needs_search"]
+
+AUTO = "auto"
+"""The name that asks for the friction that predicts best, joint by joint."""
 
 _FOLDER = __name__.rpartition(".")[0]
 _FILES = tuple(name for name in import_module(_FOLDER).MODULES if name != "table")
@@ -39,3 +42,10 @@ def friction_models(names: str) -> tuple[JointModel, ...]:
                 f"friction {names!r}: {model.name} contains {' and '.join(doubled)} already; leave one of them out"
             )
     return models
+
+
+def needs_search(names: str) -> bool:
+    """Whether friction of this text has shape numbers, a load, or is to be chosen."""
+    if names.strip() == AUTO:
+        return True
+    return any(model.shapes or model.needs_load for model in friction_models(names))

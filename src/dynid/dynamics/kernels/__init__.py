@@ -1,6 +1,6 @@
 """The compiled recursions: batched regressor and torque, their adjoint, forward dynamics, and friction formulas."""
 
-MODULES = ("batch", "forward", "adjoint", "formulas")
+MODULES = ("stored", "batch", "forward", "adjoint", "formulas")
 """The order of this folder: a module imports only those before it."""
 
 __all__: list[str] = []

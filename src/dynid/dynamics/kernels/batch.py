@@ -22,6 +22,7 @@ from numba import njit
 
 from dynid.arrays import Array, readonly, skew
 from dynid.chain.robot import BASE, Joint, Robot
+from dynid.dynamics.kernels.stored import kernel
 from dynid.dynamics.threads import n_threads
 
 __all__ = [
@@ -46,10 +47,7 @@ CHUNK = 2048
 """Samples handed to a thread at a time: large against the cost of handing over."""
 
 
-# numba's annotations do not know the last two options.
-inner: Any = njit(  # type: ignore[call-overload]
-    cache=True, nogil=True, fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
+inner: Any = njit(cache=True, nogil=True, fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """Compiles what only other kernels call: without the wrappers that Python and C would need."""
 inlined: Any = njit(cache=True, nogil=True, fastmath={"contract"}, inline="always")
 """Becomes part of each kernel that calls it before anything is compiled: a layer less to compile twice."""
@@ -272,7 +270,7 @@ def _own_subspaces(chain, s):
             s[n_dof * i + i, r] = chain.S[i, r // L]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel
 @no_type_check
 def fill_regressor(chain, q, dq, ddq, start, stop, out):
     """Write samples `start` to `stop` of the inertial regressor into out[sample, joint, 10·link + parameter].
@@ -300,7 +298,7 @@ def fill_regressor(chain, q, dq, ddq, start, stop, out):
                 j = chain.parent[j]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel
 @no_type_check
 def fill_columns(chain, q, dq, ddq, place, out):
     """Write entry (joint, column) of the inertial regressor over all samples into out[place[joint, column]].
@@ -370,7 +368,7 @@ def _pass_on(E, f, up):
         up[5 * L + k] += n2 + p0 * g1 - p1 * g0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel
 @no_type_check
 def newton_euler(chain, q, dq, ddq, theta, start, stop, tau, wrench):
     """Inverse dynamics: torque of every joint, and the wrench it passes on, in link axes about the link origin.

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from dynid.arrays import Array, ArrayLike, Float, Vector3, freeze_arrays
 from dynid.chain.consistency import Box, Ellipsoid
@@ -223,6 +222,8 @@ class Hull:
             raise ParameterError(
                 f"a convex hull needs points (n_points, 3), below {MAX_LENGTH:g} m, got shape {corners.shape}"
             )
+        from scipy.spatial import ConvexHull, QhullError
+
         try:
             hull = ConvexHull(corners)
         except (QhullError, ValueError) as error:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.drives import RotorInertia
-from dynid.dynamics.friction.table import FRICTION, friction_models
+from dynid.dynamics.friction.table import AUTO, FRICTION, friction_models
 from dynid.dynamics.joint_model import JointModel
 from dynid.regression.friction.refine import Picked, picked_columns, picked_models, refined
 from dynid.regression.friction.rows import FrictionRows, check_reversals, never_reversing
@@ -24,10 +24,8 @@ from dynid.regression.friction.search import (
     shared_information,
 )
 
-__all__ = ["AUTO", "FrictionChoice", "choose_friction", "needs_search"]
+__all__ = ["FrictionChoice", "choose_friction"]
 
-AUTO = "auto"
-"""The friction name that means: choose for every joint."""
 START = "viscous+coulomb+offset"
 """Friction of the first fit, which tells the noise of each joint and the load of its gear."""
 PASSES = 2
@@ -57,13 +55,6 @@ class FrictionChoice:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
-
-
-def needs_search(names: str) -> bool:
-    """Whether friction of this text has shape numbers, a load, or is to be chosen."""
-    if names.strip() == AUTO:
-        return True
-    return any(model.shapes or model.needs_load for model in friction_models(names))
 
 
 def choose_friction(

@@ -10,7 +10,6 @@ import numpy as np
 from dynid.arrays import Array, ArrayLike, Float, freeze_arrays
 from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
-from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError
 from dynid.recording.conditioning import Samples
 from dynid.regression.estimate import FitError
@@ -18,12 +17,10 @@ from dynid.regression.friction.choice import FrictionChoice, choose_friction
 from dynid.regression.friction.rows import FrictionRows, friction_rows
 from dynid.regression.friction.search import solved
 
-__all__ = ["FrictionFit", "JointFriction", "fit_friction", "friction_curve", "friction_parts"]
+__all__ = ["FrictionFit", "JointFriction", "fit_friction", "friction_parts"]
 
 STEP = 1e-4
 """Relative change of a shape number for the derivative of its curve."""
-RUN_UP = 8
-"""Whole turns before the first point of a friction curve, after which what friction remembers is steady."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,17 +194,3 @@ def friction_parts(
             velocity.append(low_pass.thinned(np.ascontiguousarray(segment.motion.dq), every))
             residual.append(low_pass.thinned(np.ascontiguousarray(rest), every))
     return np.concatenate(velocity), np.concatenate(residual)
-
-
-def friction_curve(
-    model: TorqueModel, theta: ArrayLike, dq: Float[Array, "n_points n_dof"]
-) -> Float[Array, "n_points n_dof"]:
-    """Steady friction torque (N·m or N) over velocity (rad/s or m/s): the path is long, the load that of q = 0."""
-    # Whole turns in the direction of motion leave the pose, and with it the load, as it is; those before the first
-    # point let what friction remembers settle.
-    run_up = np.repeat(dq[:1], RUN_UP, axis=0)
-    steps = np.where(np.vstack([run_up, dq]) >= 0.0, 1.0, -1.0)
-    q = 2.0 * np.pi * np.cumsum(steps, axis=0)
-    motion = Motion(np.arange(len(q), dtype=float), q, np.vstack([run_up, dq]), np.zeros_like(q))
-    own = np.asarray(theta, dtype=float)[model.n_inertial :].reshape(model.n_dof, len(model.terms))
-    return np.einsum("njt,jt->nj", model.joint_columns(motion), own)[RUN_UP:]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import nnls
 
 from dynid.arrays import Array, Bool, Float, Int
 from dynid.dynamics.joint_model import JointModel, ShapeNumbers
@@ -254,6 +253,8 @@ def solved(
     may = free[index]
     if np.any(phi[~may] < 0.0):
         signs = np.concatenate([np.eye(len(index)), -np.eye(len(index))[:, may]], axis=1)
+        from scipy.optimize import nnls
+
         L = np.linalg.cholesky(A)
         phi = signs @ nnls(L.T @ signs, np.linalg.solve(L, b))[0]
     return phi / scale

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from dynid.arrays import Array, Float
 from dynid.recording.recording import Recording
@@ -47,6 +46,8 @@ def overlap(log: Recording, other: Recording) -> float:
     if not len(moving):
         return 0.0
     probes = one[moving[np.linspace(0, len(moving) - 1, min(PROBES, len(moving))).astype(np.int64)]]
+    from scipy.spatial import cKDTree
+
     # Re-saved numbers lost their last digits, so nearest is compared, not equal.
     distance, _ = cKDTree(two).query(probes, p=np.inf, distance_upper_bound=SAME)
     return float(np.mean(np.isfinite(distance)))

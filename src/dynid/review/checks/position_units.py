@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from dynid.arrays import Array, Bool, Float, Int
 from dynid.recording.column_map import EVERY, UNITS, ColumnMap
+from dynid.review.assignment import assignment
 from dynid.review.checks.stamps import speed_limits
 from dynid.review.findings import Finding, Severity, number
 from dynid.review.look import Look
@@ -172,8 +172,8 @@ def _degrees_by_limits(view: SignalView, revolute: Bool[Array, " n_dof"]) -> Int
         return np.empty(0, dtype=np.int64)
     # Joints in another order break limits too, but by less, and not in their own order.
     inside = (low[:, None] > lower - slack) & (high[:, None] < upper + slack)
-    moved, to = linear_sum_assignment(~inside)
-    if np.all(reach[found] < FAR * wide[found]) and np.all(inside[moved, to]):
+    to = assignment(np.where(inside, 0.0, 1.0))
+    if np.all(reach[found] < FAR * wide[found]) and np.all(inside[np.arange(len(to)), to]):
         return np.empty(0, dtype=np.int64)
     # The others of the log have the same unit, unless degrees would leave them with hardly any motion.
     used = (high - low) / np.where(np.isfinite(upper - lower), upper - lower, 2.0 * np.pi)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from dynid.arrays import Array, Bool, Float, Int
 from dynid.recording.column_map import UNITS, ColumnMap
+from dynid.review.assignment import assignment
 from dynid.review.checks.position_units import AGREES, SAME_UNIT, unit_of_joints
 from dynid.review.findings import Finding, Severity, number
 from dynid.review.look import Look
@@ -166,8 +166,8 @@ def _partners(strength: Float[Array, "n_dof n_dof"], sure: Bool[Array, " n_dof"]
     own = np.diagonal(strength)
     # Only joints that move can be told apart.
     partners = np.flatnonzero(sure)
-    rows, columns = linear_sum_assignment(-strength[np.ix_(partners, partners)])
-    assigned = dict(zip(partners[columns].tolist(), partners[rows].tolist(), strict=True))
+    columns = assignment(-strength[np.ix_(partners, partners)])
+    assigned = dict(zip(partners[columns].tolist(), partners.tolist(), strict=True))
     best = {target: strength[source, target] for target, source in assigned.items()}
     astray = [target for target in assigned if 1.0 - own[target] ** 2 > 10.0 * (1.0 - best[target] ** 2) + 0.01]
     if len(astray) > 1 and all(best[target] > AGREES for target in astray):

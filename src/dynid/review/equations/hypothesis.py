@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import linear_sum_assignment
 
 from dynid.arrays import Array, Float, Int
 from dynid.chain.robot import Robot
 from dynid.dynamics.motion import Motion
+from dynid.review.assignment import assignment
 from dynid.review.equations.joint_fits import FLOOR, ArmFit, OwnFit, columns_of, fit_arm, own_fits, own_noise
 from dynid.review.equations.rows import Arm, ThinRows
 from dynid.review.equations.torque_scales import Agreement
@@ -138,7 +138,7 @@ def _best_order(fits: list[OwnFit], tau: Float[Array, "n_rows n_dof"]) -> Int[Ar
     swing = np.maximum(np.var(tau, axis=0), 1e-300)
     degrees = np.array([f.degrees for f in fits])
     share = np.array([np.diag(f.left) for f in fits]) / degrees[:, None] / swing
-    return np.asarray(linear_sum_assignment(np.log(np.maximum(share, FLOOR**2)))[1], dtype=np.int64)
+    return assignment(np.log(np.maximum(share, FLOOR**2)))
 
 
 def own_signs(

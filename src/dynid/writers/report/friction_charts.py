@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.model import TorqueModel
-from dynid.regression.friction.fit import friction_curve
+from dynid.regression.friction.curve import friction_curve
 from dynid.writers.report.drawing import Trace, effort_axis, line, packed, shown, thinned
 from dynid.writers.report.page import Figure
 

@@ -1,0 +1,30 @@
+"""How the batch kernels are compiled: once on a machine, and then read from disk without numba's compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
+
+__all__ = ["kernel"]
+
+
+class _Store(FunctionCache):  # type: ignore[misc]
+    """Compiled functions on disk, read without getting the compiler ready, which takes longer than a whole fit."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The function as it was compiled for these types; None where it was not yet, and is now."""
+        # Machine code that has been compiled needs numba's memory management and nothing else of it.
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function over samples; it releases the interpreter lock."""
+    compiled: Any = njit(nogil=True, fastmath={"contract"})(function)
+    compiled._cache = _Store(function)
+    return compiled
