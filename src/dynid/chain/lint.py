@@ -13,14 +13,16 @@ from dynid.arrays import Matrix3
 from dynid.chain.consistency import nearest_consistent
 from dynid.chain.denavit import read_denavit
 from dynid.chain.formats.assembly import read_bodies
-from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
+from dynid.chain.formats.bodies import BodyTree, Inertial
+from dynid.chain.formats.edits import SetAttribute, edited
+from dynid.chain.formats.includes import read_document
 from dynid.chain.formats.urdf import URDF_TENSOR
-from dynid.chain.formats.xml import Element, Markup, SetAttribute, edited, parse_markup, read_markup
+from dynid.chain.formats.xml import Element, Markup, parse_markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.library import BUILT_IN, load_robot
-from dynid.chain.placement import transform
 from dynid.chain.plausibility import LintFinding, LintSeverity, implausibilities
-from dynid.chain.robot import BASE, Robot
+from dynid.chain.robot import Robot
+from dynid.chain.trust import bodies_of
 from dynid.disk import write_whole
 from dynid.errors import RobotError, RobotFileError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
@@ -174,7 +176,7 @@ def repair(path: str | PathLike[str], out: str | PathLike[str]) -> Repair:
     """
     if fspath(path) in BUILT_IN or Path(path).suffix.lower() == ".toml":
         raise RobotFileError(f"{path}: URDF and MJCF files can be repaired; change a table by hand")
-    document = read_markup(Path(path))
+    document = read_document(Path(path))
     tree = read_bodies(document)
     found = _report(tree)
     impossible = {finding.link for finding in found.of("impossible")}
@@ -185,7 +187,9 @@ def repair(path: str | PathLike[str], out: str | PathLike[str]) -> Repair:
         if body.name not in impossible or before is None or before.element is None:
             continue
         # In the inertial frame the centre of mass is the origin and the axes are those of the file.
-        after = nearest_consistent(InertialParameters.from_com(before.mass, np.zeros(3), before.tensor))
+        # Where the mass is not known, the tensor that stands beside it says nothing either.
+        known = before.tensor if before.mass > 0.0 else np.zeros((3, 3))
+        after = nearest_consistent(InertialParameters.from_com(before.mass, np.zeros(3), known))
         edits += _edits(document, before.element, before, after.mass, after.inertia_com)
         moments = [tuple(np.linalg.eigvalsh(tensor).tolist()) for tensor in (before.tensor, after.inertia_com)]
         links.append(RepairedLink(body.name, (before.mass, after.mass), (moments[0], moments[1])))
@@ -237,16 +241,4 @@ def _tree(robot: Robot | str | PathLike[str]) -> BodyTree:
         if not named and path.suffix.lower() != ".toml":
             return read_bodies(path)
         robot = load_robot(fspath(robot)) if named else read_denavit(path)
-    bodies = [Body("base", None, None, None, virtual=True)]
-    for joint in robot.joints:
-        parent = "base" if joint.parent == BASE else robot.joints[joint.parent].link.name
-        nominal = joint.link.nominal
-        inertial = None
-        if nominal is not None:
-            # Without mass there is no centre of mass; the first moment then says nothing either.
-            com = nominal.com if nominal.mass != 0.0 else np.zeros(3)
-            tensor = nominal.inertia_com if nominal.mass != 0.0 else nominal.inertia
-            inertial = Inertial(nominal.mass, transform(translation=com), tensor)
-        carried = BodyJoint(joint.name, joint.type, joint.T_parent_joint, joint.axis, joint.T_joint_link, joint.limits)
-        bodies.append(Body(joint.link.name, parent, carried, inertial))
-    return BodyTree(robot.name, robot.source, tuple(bodies), robot.gravity)
+    return bodies_of(robot)

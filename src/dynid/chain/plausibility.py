@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Vector3, skew
+from dynid.chain.consistency import BALL_RADIUS, MIN_MASS
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 
-__all__ = ["LintFinding", "LintSeverity", "implausibilities"]
+__all__ = ["LintFinding", "LintSeverity", "implausibilities", "is_token"]
 
 LintSeverity = Literal["impossible", "suspicious"]
 """``impossible``: not physically consistent; ``suspicious``: consistent but probably a mistake."""
@@ -298,16 +299,23 @@ def _masses(tree: BodyTree, subjects: list[_Subject]) -> Iterator[LintFinding]:
             f"the robot weighs {total:.4g} kg",
             f"check the unit of the masses (kg): arms weigh {lower:g} to {upper:g} kg",
         )
-    lightest = min(subjects, key=lambda subject: subject.inertial.mass)
     heaviest = max(subjects, key=lambda subject: subject.inertial.mass)
-    if heaviest.inertial.mass > MASS_RATIO * lightest.inertial.mass:
-        yield LintFinding(
-            lightest.body.name,
-            "mass-spread",
-            "suspicious",
-            f"{lightest.inertial.mass:g} kg beside {heaviest.inertial.mass:g} kg of {heaviest.body.name!r}",
-            "check the unit of both masses, or lump the light link into its parent with a fixed joint",
-        )
+    for subject in subjects:
+        mass = subject.inertial.mass
+        if heaviest.inertial.mass > MASS_RATIO * mass and not is_token(subject.inertial):
+            yield LintFinding(
+                subject.body.name,
+                "mass-spread",
+                "suspicious",
+                f"{mass:g} kg beside {heaviest.inertial.mass:g} kg of {heaviest.body.name!r}",
+                "check the unit of both masses, or lump the light link into its parent with a fixed joint",
+            )
+
+
+def is_token(inertial: Inertial) -> bool:
+    """Whether a repair wrote it where the file did not know the mass, which was said then."""
+    ball = 0.4 * MIN_MASS * BALL_RADIUS**2
+    return inertial.mass == MIN_MASS and bool(np.allclose(inertial.tensor, ball * np.eye(3), rtol=1e-6, atol=0.0))
 
 
 def _limits(body: Body, joint: BodyJoint) -> Iterator[LintFinding]:

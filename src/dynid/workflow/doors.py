@@ -23,6 +23,7 @@ from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
+from dynid.workflow.arm_choice import ArmChoice, choose_arm
 
 __all__ = [
     "LogLike",
@@ -72,6 +73,8 @@ class RobotKeywords(TypedDict, total=False):
     """Roll, pitch, yaw of the base in the world, rad."""
     ignore_inertials: bool
     """Neither use nor check the inertias of the robot file."""
+    tip: str | None
+    """Last link of the arm that is meant; joints off the way to it are held. None is the whole robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +89,8 @@ class RobotOptions:
     """Roll, pitch, yaw of the base in the world, rad."""
     ignore_inertials: bool = False
     """Whether inertias of the file are neither used nor checked."""
+    tip: str | None = None
+    """Last link of the arm that is meant; None for the whole robot, or what the log has."""
 
     @classmethod
     def of(
@@ -94,9 +99,10 @@ class RobotOptions:
         gravity: tuple[float, float, float] | None,
         mount: tuple[float, float, float],
         ignore_inertials: bool,
+        tip: str | None = None,
     ) -> RobotOptions:
         """From what people give: joints to lock as texts or with their positions (rad or m), m/s², rad."""
-        return cls(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
+        return cls(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip)
 
     @classmethod
     def of_keywords(cls, keywords: RobotKeywords) -> RobotOptions:
@@ -106,6 +112,7 @@ class RobotOptions:
             keywords.get("gravity"),
             keywords.get("mount", (0.0, 0.0, 0.0)),
             keywords.get("ignore_inertials", False),
+            keywords.get("tip"),
         )
 
     def load(self, robot: RobotLike) -> Robot:
@@ -117,7 +124,7 @@ class RobotOptions:
         if isinstance(robot, Robot):
             if self != RobotOptions():
                 raise RobotError(
-                    "lock, gravity, mount and ignore_inertials go with a robot file; give them to load_robot"
+                    "lock, gravity, mount, ignore_inertials and tip go with a robot file; give them to load_robot"
                 )
             return robot
         if not isinstance(robot, str | PathLike):
@@ -125,12 +132,35 @@ class RobotOptions:
         text = fspath(robot)
         if text.lower().endswith(LOG_ENDINGS):
             raise RobotError(f"{text}: is a log, no robot file; the robot comes first, then the logs")
+        return self._read(text)
+
+    def load_for(self, robot: RobotLike, log: LogSource, columns: ColumnMap | None) -> tuple[Robot, ColumnMap | None]:
+        """The robot as these options say, of a file only the joints that the log is about, and how to read the log.
+
+        Raises:
+            RobotError: for what is no robot.
+            RecordingError: for a log that several arms of the file could have made.
+        """
+        path = None if isinstance(robot, Robot) or not isinstance(robot, str | PathLike) else Path(robot)
+        if path is None or not path.is_file() or path.suffix.lower() in (".toml", *LOG_ENDINGS):
+            return self.load(robot), columns
+        if isinstance(log, Path) and not log.exists():
+            return self.load(robot), columns
+        locked = dict(locked_joint(item) for item in self.lock)
+        choice = choose_arm(path, log, columns, lock=locked, tip=self.tip)
+        return self._read(str(path), choice), choice.columns
+
+    def _read(self, text: str, choice: ArmChoice | None = None) -> Robot:
+        held = {} if choice is None else choice.lock
         return load_robot(
             text,
-            lock=dict(locked_joint(item) for item in self.lock),
+            lock={**held, **dict(locked_joint(item) for item in self.lock)},
             gravity=self.gravity,
             mounting=self.mount,
             inertials="ignore" if self.ignore_inertials else "check",
+            tip=self.tip,
+            moving=None if choice is None else choice.moving,
+            square=True,
         )
 
 

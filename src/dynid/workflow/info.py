@@ -89,15 +89,16 @@ class RobotInfo(PrintsAsDocument):
 
     @property
     def inconsistent(self) -> tuple[str, ...]:
-        """Links whose nominal inertia is not physically consistent."""
-        links = (joint.link for joint in self.robot.joints)
+        """Links whose nominal inertia is not physically consistent, though it is trusted."""
+        links = (joint.link for joint in self.robot.joints if joint.link.known)
         return tuple(link.name for link in links if link.nominal is not None and not consistency(link.nominal).holds)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is wrong with the robot, a sentence each."""
+        """What is wrong with the robot, and what its reader decided by itself, a sentence each."""
         wrong = ", ".join(self.inconsistent)
-        return (f"nominal inertia of {wrong} is not physically consistent",) if wrong else ()
+        told = (f"nominal inertia of {wrong} is not physically consistent",) if wrong else ()
+        return (*self.robot.notes, *told)
 
     def json(self) -> RobotInfoJson:
         """What scripts read of it (SI)."""
@@ -205,6 +206,7 @@ def info(
     gravity: tuple[float, float, float] | None = None,
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
+    tip: str | None = None,
 ) -> RobotInfo:
     """Joints, limits, base parameters with their labels, and which parameters torque never shows (SI).
 
@@ -216,11 +218,14 @@ def info(
         gravity: in world axes, m/s²; None is the file's, or −z.
         mount: roll, pitch, yaw of the base in the world, rad.
         ignore_inertials: neither use nor check the inertias of the robot file.
+        tip: last link of the arm that is meant; joints off the way to it are held.
 
     Raises:
         RobotError: for what is no robot, naming file and element.
         UnknownName: for friction that does not exist.
     """
-    options = RobotOptions(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
+    options = RobotOptions(
+        lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip
+    )
     model = as_torque_model(options.load(robot), friction, rotor_inertia=rotor_inertia)
     return RobotInfo(model, base_parameters(model))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Transform
+from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.bodies import Inertial
 from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
@@ -33,6 +34,16 @@ class Compiler:
     """``true``, ``false`` or ``auto``: only where `<inertial>` is missing."""
     inertia_groups: tuple[int, int] = (0, 5)
     """First and last geom group that has mass."""
+    least_mass: float = 0.0
+    """kg, `boundmass`: what every body weighs at least."""
+    least_moment: float = 0.0
+    """kg·m², `boundinertia`: what every principal moment is at least."""
+    balanced: bool = False
+    """`balanceinertia`: principal moments that break the triangle inequality are replaced by their mean."""
+    total_mass: float = 0.0
+    """kg, `settotalmass`: what all bodies weigh together; 0 where nothing is asked."""
+    square: bool = False
+    """Whether right angles that the file gives with few digits are exact."""
 
     def angle(self, value: float) -> float:
         """An angle of the file in rad."""
@@ -50,8 +61,13 @@ class Compiler:
         if len(given) > 1:
             raise document.fault(element, f"orientation given twice: {' and '.join(given)}; keep one")
         numbers = document.numbers(element, given[0], {"quat": 4, "axisangle": 4, "xyaxes": 6}.get(given[0], 3))
+        if self.square and self.radian and given[0] in ("euler", "axisangle"):
+            words = str(element.get(given[0])).split()
+            numbers[-1 if given[0] == "axisangle" else 0 :] = [
+                exact_right_angle(word) for word in words[-1 if given[0] == "axisangle" else 0 :]
+            ]
         if given[0] == "euler":
-            return self._euler(numbers)
+            return self.turned(numbers)
         length = np.linalg.norm(numbers[:3] if given[0] != "quat" else numbers)
         if length == 0.0:
             raise document.fault(element, f"attribute {given[0]!r} is zero; give it a direction")
@@ -68,8 +84,23 @@ class Compiler:
         y /= np.linalg.norm(y)
         return np.column_stack([x, y, np.cross(x, y)])
 
-    def _euler(self, angles: Float[Array, " 3"]) -> Matrix3:
-        """Lower-case letters turn about the moving axes, capitals about the fixed ones."""
+    def bounded(self, inertial: Inertial | None) -> Inertial | None:
+        """An inertia (SI) as MuJoCo raises and balances it before it is used."""
+        if not (self.least_mass or self.least_moment or self.balanced):
+            return inertial
+        if inertial is None:
+            inertial = Inertial(0.0, np.eye(4), np.zeros((3, 3)))
+        moments, axes = np.linalg.eigh(inertial.tensor)
+        raised = np.maximum(moments, self.least_moment)
+        if self.balanced and raised[0] + raised[1] < raised[2]:
+            raised = np.full(3, np.mean(raised))
+        mass = max(inertial.mass, self.least_mass)
+        if mass == inertial.mass and np.array_equal(raised, moments):
+            return inertial
+        return replace(inertial, mass=mass, tensor=axes @ np.diag(raised) @ axes.T)
+
+    def turned(self, angles: Float[Array, " 3"]) -> Matrix3:
+        """The rotation of three Euler angles (as in the file); letters turn about moving axes, capitals about fixed."""
         R = np.eye(3)
         for letter, angle in zip(self.eulerseq, angles, strict=True):
             turn = rotation_about(np.eye(3)["xyz".index(letter.lower())], self.angle(angle))
@@ -77,19 +108,19 @@ class Compiler:
         return R
 
 
-def read_compiler(document: Markup) -> Compiler:
-    """The settings of all `<compiler>` elements; later ones win.
+def read_compiler(document: Markup, *, square: bool = False) -> Compiler:
+    """The settings of all `<compiler>` elements; later ones win. `square` makes rounded right angles exact.
 
     Raises:
-        RobotFileError: a setting that would change inertias behind the file's back.
+        RobotFileError: a setting that cannot be followed.
     """
     merged: dict[str, str] = {}
+    bounds = {"boundmass": 0.0, "boundinertia": 0.0, "settotalmass": -1.0}
     for element in document.root.iterchildren("compiler"):
         merged.update({str(name): str(value) for name, value in element.attrib.items()})
         if merged.get("coordinate", "local") != "local":
             raise document.fault(element, "global coordinates are not supported (nor are they in MuJoCo since 2.3.4)")
-        if document.number(element, "settotalmass", -1.0) > 0.0:
-            raise document.fault(element, "settotalmass rescales every mass; write the masses themselves instead")
+        bounds |= {name: document.number(element, name, bounds[name]) for name in bounds}
         if element.get("inertiagrouprange") is not None:
             document.numbers(element, "inertiagrouprange", 2)
         sequence = merged.get("eulerseq", "xyz")
@@ -102,6 +133,11 @@ def read_compiler(document: Markup) -> Compiler:
         autolimits=merged.get("autolimits", "true") == "true",
         inertia_from_geometry=merged.get("inertiafromgeom", "auto"),
         inertia_groups=(first, last),
+        least_mass=max(bounds["boundmass"], 0.0),
+        least_moment=max(bounds["boundinertia"], 0.0),
+        balanced=merged.get("balanceinertia") == "true",
+        total_mass=max(bounds["settotalmass"], 0.0),
+        square=square,
     )
 
 
