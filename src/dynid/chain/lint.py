@@ -14,7 +14,7 @@ from dynid.chain.consistency import nearest_consistent
 from dynid.chain.denavit import read_denavit
 from dynid.chain.formats.assembly import read_bodies
 from dynid.chain.formats.bodies import BodyTree, Inertial
-from dynid.chain.formats.edits import SetAttribute, edited
+from dynid.chain.formats.edits import Edit, InsertChild, NewElement, SetAttribute, edited
 from dynid.chain.formats.includes import read_document
 from dynid.chain.formats.urdf import URDF_TENSOR
 from dynid.chain.formats.xml import Element, Markup, parse_markup
@@ -180,7 +180,7 @@ def repair(path: str | PathLike[str], out: str | PathLike[str]) -> Repair:
     tree = read_bodies(document)
     found = _report(tree)
     impossible = {finding.link for finding in found.of("impossible")}
-    edits: list[SetAttribute] = []
+    edits: list[Edit] = []
     links: list[RepairedLink] = []
     for body in tree.bodies:
         before = body.inertial
@@ -206,20 +206,23 @@ def _report(tree: BodyTree) -> LintReport:
     return LintReport(tree.source, sum(not body.virtual for body in tree.bodies), implausibilities(tree))
 
 
-def _edits(document: Markup, element: Element, before: Inertial, mass: float, tensor: Matrix3) -> list[SetAttribute]:
-    """The attributes that say a mass (kg) and tensor (kg·m², file axes), those that differ from `before` only."""
+def _edits(document: Markup, element: Element, before: Inertial, mass: float, tensor: Matrix3) -> list[Edit]:
+    """The edits that say a mass (kg) and tensor (kg·m², file axes), of what differs from `before` only."""
     changed = np.abs(tensor - before.tensor) > CHANGED * np.max(np.abs(tensor))
-    edits = []
+    edits: list[Edit] = []
     if document.root.tag == "robot":
         weight, inertia = element.find("mass"), element.find("inertia")
-        assert weight is not None, "the reader requires it"
-        assert inertia is not None, "the reader requires it"
-        if mass != before.mass:
+        if weight is None:
+            edits.append(InsertChild(element, NewElement("mass", {"value": repr(mass)})))
+        elif mass != before.mass or weight.get("value") is None:
             edits.append(SetAttribute(weight, "value", repr(mass)))
-        for name in URDF_TENSOR:
-            cell = "xyz".index(name[1]), "xyz".index(name[2])
-            if changed[cell]:
-                edits.append(SetAttribute(inertia, name, repr(float(tensor[cell]))))
+        cells = {name: ("xyz".index(name[1]), "xyz".index(name[2])) for name in URDF_TENSOR}
+        values = {name: repr(float(tensor[cell])) for name, cell in cells.items()}
+        if inertia is None:
+            return [*edits, InsertChild(element, NewElement("inertia", values))]
+        for name, cell in cells.items():
+            if changed[cell] or inertia.get(name) is None:
+                edits.append(SetAttribute(inertia, name, values[name]))
         return edits
     if mass != before.mass:
         edits.append(SetAttribute(element, "mass", repr(mass)))

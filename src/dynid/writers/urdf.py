@@ -96,11 +96,13 @@ def _edits(template: Template, shares: Sequence[Share]) -> list[Edit]:
         if not np.array_equal(own.com, body.inertial.com):
             edits.append(_attribute(element, "origin", {"xyz": exact_numbers(own.com)}))
         edits.append(_attribute(element, "mass", {"value": exact_number(own.mass)}))
+        cells = {name: ("xyz".index(name[1]), "xyz".index(name[2])) for name in URDF_TENSOR}
+        values = {name: exact_number(float(tensor[cell])) for name, cell in cells.items()}
         inertia = element.find("inertia")
-        assert inertia is not None, "the reader insists on it"
-        for name in URDF_TENSOR:
-            value = float(tensor["xyz".index(name[1]), "xyz".index(name[2])])
-            edits.append(SetAttribute(inertia, name, exact_number(value)))
+        if inertia is None:
+            edits.append(InsertChild(element, NewElement("inertia", values)))
+        else:
+            edits += [SetAttribute(inertia, name, value) for name, value in values.items()]
     return edits
 
 

@@ -41,6 +41,8 @@ _KINDS: dict[str, Literal["revolute", "prismatic", "fixed"]] = {
 }
 
 
+WORTH_SAYING = 1e-7
+"""rad; a right angle that is rounded by less is made exact without a word."""
 _FREE = ("floating", "planar", "ball", "spherical", "universal", "screw", "revolute2", "gearbox")
 """Joints of more than one degree of freedom, or that are none: what they carry is held where the file draws it."""
 
@@ -88,7 +90,7 @@ class _Reader:
             listed = ", ".join(f"{name} ({kind})" for name, kind in self.held.items())
             self.notes.append(f"joints that no single axis describes are held where the file draws them: {listed}")
         if self.partial:
-            self.notes.append(f"inertias that lack their mass or their tensor: {', '.join(self.partial)}")
+            self.notes.append(f"inertias without mass, or without all six moments: {', '.join(self.partial)}")
         if self.n_squared:
             self.notes.append(f"right angles given with few digits, as 3.1416, are exact at {self.n_squared} joints")
         name = robot.get("name") or Path(document.source).stem
@@ -168,21 +170,23 @@ class _Reader:
         if not self.square or not words:
             return T
         angles = [exact_right_angle(word) for word in words.split()]
-        self.n_squared += angles != [float(word) for word in words.split()]
+        change = max(abs(angle - float(word)) for angle, word in zip(angles, words.split(), strict=True))
+        self.n_squared += change > WORTH_SAYING
         return transform(rotation_rpy(*angles), T[:3, 3])
 
     def _inertial(self, name: str, link: Element) -> Inertial | None:
-        """What the first `<inertial>` says; None where it lacks mass or tensor."""
+        """What the first `<inertial>` says; a tensor that is not complete is none, as for Pinocchio."""
         document, element = self.document, link.find("inertial")
         if element is None:
             return None
         weight, inertia = element.find("mass"), element.find("inertia")
-        if weight is None or inertia is None:
+        weighed = weight is not None and weight.get("value") is not None
+        mass = document.number(weight, "value") if weight is not None and weighed else 0.0
+        numbers = [0.0] * 6
+        if weighed and inertia is not None and all(inertia.get(key) is not None for key in URDF_TENSOR):
+            numbers = [document.number(inertia, key) for key in URDF_TENSOR]
+        else:
             self.partial.append(name)
-            return None
-        mass = document.number(weight, "value")
-        # Products of inertia that are not written are zero.
-        numbers = [document.number(inertia, key, None if key[1] == key[2] else 0.0) for key in URDF_TENSOR]
         T_body_inertial = _origin(document, element)
         tensor = InertialParameters.from_order([0.0, 0.0, 0.0, 0.0, *numbers], "urdf").inertia
         return Inertial(mass, T_body_inertial, tensor, element)
