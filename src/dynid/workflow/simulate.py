@@ -91,7 +91,7 @@ def simulate(
     check_keywords(simulate, keywords, SimulateKeywords)
     number = None if isinstance(seed, np.random.Generator) else as_seed(seed)
     rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(number)
-    loaded, guessed = with_stand_ins(RobotOptions.of_keywords(keywords).load(robot))
+    loaded, guessed = _whole(RobotOptions.of_keywords(keywords).load(robot))
     sensors, loop = asked_sensors(keywords), asked_loop(keywords)
     model = as_torque_model(loaded, friction)
     theta = plausible_parameters(model, values=_values(friction_values, model))
@@ -117,6 +117,15 @@ def simulate(
     )
     notes = (*loaded.notes, *((told,) if guessed else ()))
     return Simulation(result, truth, tuple(file for file in files if file.is_file()), notes)
+
+
+def _whole(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
+    """A robot with rods for links that its URDF or MJCF file knows nothing of, and their names.
+
+    A table holds what its author typed: nothing is added to it.
+    """
+    path = Path(robot.source)
+    return with_stand_ins(robot) if path.is_file() and path.suffix.lower() != ".toml" else (robot, ())
 
 
 def _motion(
