@@ -18,7 +18,7 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     data = os.environ.get("DYNID_DATA")
     files = [] if not data else robot_files(Path(data))
     if not files:
-        yield Table("robots: one line a file", HEADER, ())
+        yield Line("robots: files that load, of those that hold a robot", float("nan"), unit="")
         yield Note("robots: no files here; DYNID_DATA names a folder that holds robots/urdf and robots/mjcf")
         return
     outcomes = [outcome(path, job=not quick) for path in files]

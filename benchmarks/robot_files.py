@@ -83,8 +83,8 @@ def of_pinocchio(path: Path, robot: Robot, motion: Motion) -> Float[Array, "n_sa
 
     try:
         model = pin.buildModelFromUrdf(str(path))
-    except (ValueError, RuntimeError) as error:
-        return f"Pinocchio does not load it: {str(error)[:60]}"
+    except (ValueError, RuntimeError):
+        return "Pinocchio does not load it"
     model.damping = np.zeros(model.nv)
     model.friction = np.zeros(model.nv)
     model.gravity.linear = robot.gravity.copy()

@@ -71,6 +71,8 @@ class RobotInfoJson(TypedDict):
     never_seen: list[str]
     tolerance: float
     impossible_nominal: list[str]
+    held: dict[str, float]
+    notes: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +91,15 @@ class RobotInfo(PrintsAsDocument):
 
     @property
     def inconsistent(self) -> tuple[str, ...]:
-        """Links whose nominal inertia is not physically consistent, though it is trusted."""
-        links = (joint.link for joint in self.robot.joints if joint.link.known)
+        """Links whose nominal inertia is not physically consistent."""
+        links = (joint.link for joint in self.robot.joints)
         return tuple(link.name for link in links if link.nominal is not None and not consistency(link.nominal).holds)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is wrong with the robot, and what its reader decided by itself, a sentence each."""
-        wrong = ", ".join(self.inconsistent)
+        distrusted = {joint.link.name for joint in self.robot.joints if not joint.link.known}
+        wrong = ", ".join(name for name in self.inconsistent if name not in distrusted)
         told = (f"nominal inertia of {wrong} is not physically consistent",) if wrong else ()
         return (*self.robot.notes, *told)
 
@@ -124,6 +127,8 @@ class RobotInfo(PrintsAsDocument):
             "never_seen": list(base.unseen),
             "tolerance": base.tolerance,
             "impossible_nominal": list(self.inconsistent),
+            "held": dict(robot.held),
+            "notes": list(robot.notes),
         }
 
     def document(self) -> Document:

@@ -65,6 +65,8 @@ def read_mjcf_bodies(document: Markup, *, square: bool = False, depth: int = 0) 
     gravity = np.array(MUJOCO_GRAVITY)
     for option in document.root.iterchildren("option"):
         gravity = document.numbers(option, "gravity", 3, gravity.tolist())
+        if any(flag.get("gravity") == "disable" for flag in option.iterchildren("flag")):
+            gravity = np.zeros(3)
     return BodyTree(
         document.root.get("model") or "robot",
         document.source,
