@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dynid
+from dynid.chain.formats.assembly import read_bodies
 from dynid.errors import RecordingError
 from dynid.recording.column_map import ColumnMap
 from dynid.workflow.arm_choice import choose_arm
@@ -36,7 +37,7 @@ def logged(path: Path, names: list[str], **still: float) -> Path:
 def chosen(tmp_path: Path, text: str, names: list[str], tip: str | None = None, **still: float):
     robot = tmp_path / "arm.urdf"
     robot.write_text(text)
-    return choose_arm(robot, logged(tmp_path / "log.csv", names, **still), None, lock={}, tip=tip)
+    return choose_arm(read_bodies(robot), logged(tmp_path / "log.csv", names, **still), None, lock={}, tip=tip)
 
 
 def test_named_columns_choose_an_arm_of_two(tmp_path):
@@ -79,7 +80,7 @@ def test_a_column_map_with_an_order_of_its_own_is_left_alone(tmp_path):
     (tmp_path / "arm.urdf").write_text(arm_of(2))
     log = logged(tmp_path / "log.csv", ["1", "2"])
     columns = ColumnMap(order=("j2", "j1"))
-    assert choose_arm(tmp_path / "arm.urdf", log, columns, lock={}, tip=None).columns is columns
+    assert choose_arm(read_bodies(tmp_path / "arm.urdf"), log, columns, lock={}, tip=None).columns is columns
 
 
 def test_locks_and_tips_live_in_the_model(tmp_path):

@@ -12,12 +12,13 @@ import numpy as np
 from dynid.arrays import ArrayLike
 from dynid.chain.denavit import DenavitJoint, DenavitLink, DenavitTable, read_denavit
 from dynid.chain.formats.assembly import InertialsPolicy, read_bodies, robot_of_bodies
+from dynid.chain.formats.bodies import BodyTree
 from dynid.chain.formats.locks import held_joints
 from dynid.chain.robot import Robot
 from dynid.chain.trust import bodies_of, trusting_only_bodies
 from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownName, UnknownRobot, WrongType
 
-__all__ = ["BUILT_IN", "load_robot"]
+__all__ = ["BUILT_IN", "load_robot", "robot_of_tree"]
 
 _HALF_PI = np.pi / 2.0
 _Six = tuple[float, float, float, float, float, float]
@@ -229,7 +230,28 @@ def load_robot(
         raise WrongType("lock", "a mapping from joint names to positions, as {'finger': 0.0}", lock)
     if inertials not in get_args(InertialsPolicy):
         raise UnknownName(str(inertials), known=get_args(InertialsPolicy), kind="policy for inertials")
-    robot = _unmounted(str(name_or_path), dict(lock or {}), inertials, Selection(tip, moving, square))
+    robot = _unlocked(str(name_or_path), dict(lock or {}), inertials, Selection(tip, moving, square))
+    return _standing(robot, inertials, gravity, mounting)
+
+
+def robot_of_tree(
+    tree: BodyTree,
+    *,
+    lock: Mapping[str, float] | None = None,
+    gravity: ArrayLike | None = None,
+    mounting: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    inertials: InertialsPolicy = "check",
+    tip: str | None = None,
+    moving: Collection[str] | None = None,
+) -> Robot:
+    """The robot of a URDF or MJCF file that was read before; arguments (SI) and errors as `load_robot`."""
+    robot = _of_tree(tree, dict(lock or {}), inertials, Selection(tip, moving))
+    return _standing(robot, inertials, gravity, mounting)
+
+
+def _standing(
+    robot: Robot, inertials: InertialsPolicy, gravity: ArrayLike | None, mounting: tuple[float, float, float]
+) -> Robot:
     if inertials == "ignore":
         robot = robot.with_nominal(dict.fromkeys(robot.link_names))
     if gravity is not None:
@@ -258,7 +280,7 @@ class Selection:
         return robot.locked(locked)
 
 
-def _unmounted(name: str, lock: Mapping[str, float], inertials: InertialsPolicy, selection: Selection) -> Robot:
+def _unlocked(name: str, lock: Mapping[str, float], inertials: InertialsPolicy, selection: Selection) -> Robot:
     if name in BUILT_IN:
         return selection.chain(BUILT_IN[name](), lock)
     path = Path(name)
@@ -272,13 +294,16 @@ def _unmounted(name: str, lock: Mapping[str, float], inertials: InertialsPolicy,
         table = read_denavit(path)
         checked = trusting_only_bodies(table, bodies_of(table)) if inertials == "check" else table
         return selection.chain(checked, lock)
+    return _of_tree(read_bodies(path, square=selection.square), lock, inertials, selection)
+
+
+def _of_tree(tree: BodyTree, lock: Mapping[str, float], inertials: InertialsPolicy, selection: Selection) -> Robot:
     try:
-        tree = read_bodies(path, square=selection.square)
         held = held_joints(tree, lock, tip=selection.tip, moving=selection.moving)
         robot = robot_of_bodies(tree, inertials, held)
         return trusting_only_bodies(robot, tree) if inertials == "check" else robot
     except RobotFileError:
         raise
     except (RobotError, ParameterError) as error:
-        message = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
+        message = str(error) if str(error).startswith(tree.source) else f"{tree.source}: {error}"
         raise RobotFileError(message) from error

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.chain.formats.assembly import read_bodies
+from dynid.chain.formats.bodies import BodyTree
 from dynid.chain.formats.locks import Lineage, held_joints
 from dynid.errors import RecordingError
 from dynid.recording.column_map import EVERY, ColumnMap
@@ -39,7 +39,7 @@ class ArmChoice:
 
 
 def choose_arm(
-    robot_file: Path,
+    tree: BodyTree,
     log: Path | RawLog | Mapping[str, Array],
     columns: ColumnMap | None,
     *,
@@ -55,7 +55,7 @@ def choose_arm(
     Raises:
         RecordingError: several chains have as many joints as the log has numbered columns; the message lists them.
     """
-    lineage = Lineage(read_bodies(robot_file))
+    lineage = Lineage(tree)
     if isinstance(log, RawLog):
         names = [f"{STEMS['q'][0]}.{name}" for name in log.joint_names]
     elif isinstance(log, Mapping):

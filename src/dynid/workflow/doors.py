@@ -12,7 +12,8 @@ from typing import Any, TypedDict
 import numpy as np
 
 from dynid.arrays import Array, ArrayLike
-from dynid.chain.library import load_robot
+from dynid.chain.formats.assembly import read_bodies
+from dynid.chain.library import load_robot, robot_of_tree
 from dynid.chain.robot import Robot
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.table import friction_models
@@ -23,7 +24,7 @@ from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
-from dynid.workflow.arm_choice import ArmChoice, choose_arm
+from dynid.workflow.arm_choice import choose_arm
 
 __all__ = [
     "LogLike",
@@ -132,7 +133,15 @@ class RobotOptions:
         text = fspath(robot)
         if text.lower().endswith(LOG_ENDINGS):
             raise RobotError(f"{text}: is a log, no robot file; the robot comes first, then the logs")
-        return self._read(text)
+        return load_robot(
+            text,
+            lock=dict(locked_joint(item) for item in self.lock),
+            gravity=self.gravity,
+            mounting=self.mount,
+            inertials="ignore" if self.ignore_inertials else "check",
+            tip=self.tip,
+            square=True,
+        )
 
     def load_for(self, robot: RobotLike, log: LogSource, columns: ColumnMap | None) -> tuple[Robot, ColumnMap | None]:
         """The robot as these options say, of a file only the joints that the log is about, and how to read the log.
@@ -147,21 +156,18 @@ class RobotOptions:
         if isinstance(log, Path) and not log.exists():
             return self.load(robot), columns
         locked = dict(locked_joint(item) for item in self.lock)
-        choice = choose_arm(path, log, columns, lock=locked, tip=self.tip)
-        return self._read(str(path), choice), choice.columns
-
-    def _read(self, text: str, choice: ArmChoice | None = None) -> Robot:
-        held = {} if choice is None else choice.lock
-        return load_robot(
-            text,
-            lock={**held, **dict(locked_joint(item) for item in self.lock)},
+        tree = read_bodies(path, square=True)
+        choice = choose_arm(tree, log, columns, lock=locked, tip=self.tip)
+        found = robot_of_tree(
+            tree,
+            lock={**choice.lock, **locked},
             gravity=self.gravity,
             mounting=self.mount,
             inertials="ignore" if self.ignore_inertials else "check",
             tip=self.tip,
-            moving=None if choice is None else choice.moving,
-            square=True,
+            moving=choice.moving,
         )
+        return found, choice.columns
 
 
 def check_keywords(job: Callable[..., object], given: Mapping[str, object], group: type) -> None:
