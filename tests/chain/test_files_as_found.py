@@ -152,17 +152,21 @@ def test_the_first_of_two_inertias_counts(tmp_path):
     assert load_robot(write(tmp_path, text)).joints[0].link.nominal.mass == 2.0
 
 
-def test_a_link_of_a_milligram_in_an_arm_of_kilograms_is_unknown(tmp_path):
-    robot = load_robot(
-        write(
-            tmp_path,
-            arm_of(2)
-            .replace('<mass value="2"/>', '<mass value="1e-5"/>', 3)
-            .replace('<mass value="1e-5"/>', '<mass value="2"/>', 2),
-        )
-    )
-    assert [j.link.trusted for j in robot.joints] == [True, False]
-    assert not robot.has_nominal
+def test_a_moving_link_lighter_than_air_is_unknown_a_finger_of_grams_is_not(tmp_path):
+    def light(mass: str, size: str) -> Robot:
+        tensor = f'<inertia ixx="{size}" ixy="0" ixz="0" iyy="{size}" iyz="0" izz="{size}"/>'
+        inertial = f'<inertial><mass value="{mass}"/>{tensor}</inertial>'
+        box = '<visual><geometry><box size="0.02 0.02 0.04"/></geometry></visual>'
+        heavy = arm_of(2).replace('<mass value="2"/>', '<mass value="90"/>')
+        place = '<origin xyz="0 0 0.02"/>' if mass == "0.003" else '<origin xyz="0.3 0 0"/>'
+        extra = link("l3", inertial + (box if mass == "0.003" else "")) + joint("j3", "l2", "l3", content=place)
+        return load_robot(write(tmp_path, heavy.replace("</robot>", extra + "</robot>")))
+
+    assert [j.link.trusted for j in light("0.003", "1e-6").joints] == [True, True, True]
+    placeholder = light("0.001", "1e-5")
+    assert [j.link.trusted for j in placeholder.joints] == [True, True, False]
+    assert "l3 (0.001 kg; the link spans" in placeholder.notes[0]
+    assert "repair" not in placeholder.notes[0]
 
 
 def test_an_empty_frame_spoils_no_link(tmp_path):

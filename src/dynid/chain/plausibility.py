@@ -37,6 +37,10 @@ TOTAL_MASS_RANGE = (0.01, 2000.0)
 """kg"""
 MASS_RATIO = 1e4
 """Largest over smallest link mass that is still believable."""
+AIR_DENSITY = 1.2
+"""kg/m³; a light moving link that weighs less than the air in a cube as wide as the link is no body."""
+SLIGHT_RATIO = 1e3
+"""Heaviest link over one that is light; fingers are that light, but small."""
 CONSISTENT_MASS = 0.01
 """Relative difference below which two masses count as equal."""
 
@@ -89,6 +93,7 @@ def implausibilities(tree: BodyTree) -> tuple[LintFinding, ...]:
     sound = [subject for subject in subjects if subject.body.name not in broken]
     for subject in sound:
         findings += _odd_size(subject)
+        findings += _lighter_than_air(subject, max(one.inertial.mass for one in subjects))
         findings += _odd_centre(subject)
         findings += _odd_shape(subject)
     findings += _placeholders(subjects)
@@ -193,6 +198,19 @@ def _odd_size(subject: _Subject) -> Iterator[LintFinding]:
             "suspicious",
             spread + size,
             "check the unit of tensor (kg·m²) and mass (kg), or whether this is a placeholder for a point mass",
+        )
+
+
+def _lighter_than_air(subject: _Subject, heaviest: float) -> Iterator[LintFinding]:
+    """Of links that are next to nothing beside the heaviest (kg), those that are next to nothing for their size."""
+    mass, extent = subject.inertial.mass, _diagonal(subject.outline)
+    light = mass < heaviest / SLIGHT_RATIO and mass < AIR_DENSITY * extent**3
+    if light and subject.body.moves and not is_token(subject.inertial):
+        yield subject.finding(
+            "lighter-than-air",
+            "suspicious",
+            f"{mass:g} kg; the link spans {extent:.3g} m, and the air there weighs {AIR_DENSITY * extent**3:.2g} kg",
+            "a placeholder: weigh the link, or lump it into its parent with a fixed joint",
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 from dynid.chain.placement import transform
-from dynid.chain.plausibility import implausibilities, is_token
+from dynid.chain.plausibility import LintFinding, implausibilities, is_token
 from dynid.chain.robot import BASE, SLIGHT, Joint, Robot
 
 __all__ = ["bodies_of", "trusting_only_bodies"]
@@ -18,7 +18,7 @@ NOT_BODIES = (
     "inertia-not-positive",
     "triangle-violated",
     "inertia-too-large",
-    "mass-spread",
+    "lighter-than-air",
 )
 """Findings about an inertia that describes no body: the loader does not trust it."""
 MAX_LISTED = 8
@@ -30,29 +30,30 @@ def trusting_only_bodies(robot: Robot, tree: BodyTree) -> Robot:
 
     What is fixed to a link and weighs next to nothing beside it does not count: an empty frame spoils no link.
     """
-    why: dict[str, str] = {}
+    why: dict[str, LintFinding] = {}
     for finding in implausibilities(tree):
         if finding.code in NOT_BODIES:
-            why.setdefault(finding.link, finding.evidence)
+            why.setdefault(finding.link, finding)
     masses = {body.name: abs(body.inertial.mass) for body in tree.bodies if body.inertial is not None}
     tokens = {body.name for body in tree.bodies if body.inertial is not None and is_token(body.inertial)}
     joints: list[Joint] = []
-    reasons: list[str] = []
+    reasons: list[LintFinding] = []
     for joint in robot.joints:
         link = joint.link
         names = [name for name in (link.name, *link.includes) if name in why or name in tokens]
         doubtful = sum(masses.get(name, 0.0) for name in names)
         trusted = link.nominal is None or not names or doubtful < SLIGHT * link.nominal.mass
         joints.append(joint if trusted else replace(joint, link=replace(link, trusted=False)))
-        reasons += [] if trusted else [f"{name} ({why[name]})" for name in names if name in why][:1]
+        reasons += [] if trusted else [why[name] for name in names if name in why][:1]
     missing = [joint.link.name for joint in joints if joint.link.nominal is None]
     notes = list(robot.notes)
     if missing:
         notes.append(f"links without inertia in the file, taken for unknown: {_some(missing)}")
     if reasons:
-        notes.append(
-            f"inertias that no body of this size has, taken for unknown: {_some(reasons)}; `repair()` mends them"
-        )
+        said = _some([f"{finding.link} ({finding.evidence})" for finding in reasons])
+        mended = any(finding.severity == "impossible" for finding in reasons)
+        remedy = "; `repair()` makes them physically consistent" if mended else ""
+        notes.append(f"inertias that no body of this size has, taken for unknown: {said}{remedy}")
     return replace(robot, joints=tuple(joints), notes=tuple(notes))
 
 

@@ -27,6 +27,7 @@ from dynid.chain.inertia import InertialParameters
 from dynid.chain.limits import Limits
 from dynid.chain.placement import rotation_rpy, transform
 from dynid.errors import RobotFileError
+from dynid.prose import counted
 
 __all__ = ["URDF_TENSOR", "read_urdf_bodies"]
 
@@ -92,7 +93,9 @@ class _Reader:
         if self.partial:
             self.notes.append(f"inertias without mass, or without all six moments: {', '.join(self.partial)}")
         if self.n_squared:
-            self.notes.append(f"right angles given with few digits, as 3.1416, are exact at {self.n_squared} joints")
+            self.notes.append(
+                f"right angles given with few digits, as 3.1416, are exact at {counted(self.n_squared, 'joint')}"
+            )
         name = robot.get("name") or Path(document.source).stem
         return BodyTree(name, document.source, ordered, document=document, notes=(*self.notes, *told))
 
