@@ -418,9 +418,57 @@ def test_mass_that_only_meshes_know_is_said_to_be_missing(tmp_path):
     text = mjcf('<body name="a"><joint/><geom type="mesh" mesh="x"/></body>', '<asset><mesh file="x.stl"/></asset>')
     robot = load_robot(write(tmp_path, text))
     assert robot.notes == (
-        "mass that only meshes know is missing, they are not opened: a",
+        "mass that only meshes know is missing, since these cannot be read: a",
         "links without inertia in the file, taken for unknown: a",
     )
+
+
+U_SHAPE = [(0, 0), (3, 0), (3, 3), (2, 3), (2, 1), (1, 1), (1, 3), (0, 3)]
+U_FACES = [(0, 1, 4), (0, 4, 5), (1, 2, 4), (2, 3, 4), (0, 5, 7), (5, 6, 7)]
+
+
+def mesh_of_a_u() -> tuple[np.ndarray, list[tuple[int, int, int]]]:
+    n = len(U_SHAPE)
+    vertices = np.array([(0.1 * x + 0.3 * z, 0.1 * y, z) for z in (0.0, 0.1) for x, y in U_SHAPE])
+    faces = [face for a, b, c in U_FACES for face in ((a, c, b), (a + n, b + n, c + n))]
+    around = [(i, (i + 1) % n) for i in range(n)]
+    return vertices, faces + [face for i, j in around for face in ((i, j, j + n), (i, j + n, i + n))]
+
+
+@pytest.mark.parametrize("rule", ["", 'inertia="exact"', 'inertia="convex"', 'scale="2 -1 0.5"'])
+@pytest.mark.parametrize("kind", ["obj", "stl"])
+def test_mass_of_meshes_is_what_mujoco_integrates(rule, kind, tmp_path, rng):
+    vertices, faces = mesh_of_a_u()
+    (tmp_path / "assets").mkdir()
+    mesh = tmp_path / "assets" / f"u.{kind}"
+    if kind == "obj":
+        lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in vertices]
+        mesh.write_text("\n".join(lines + [f"f {a + 1}//1 {b + 1}//1 {c + 1}//1" for a, b, c in faces]))
+    else:
+        facets = np.zeros(len(faces), [("n", "<f4", 3), ("v", "<f4", (3, 3)), ("a", "<u2")])
+        facets["v"] = vertices[np.array(faces)]
+        mesh.write_bytes(bytes(80) + len(faces).to_bytes(4, "little") + facets.tobytes())
+    shape = '<geom type="mesh" mesh="u" pos="0.1 0 0.2" euler="20 30 0"/>'
+    heavy = shape.replace("/>", ' mass="3"/>')
+    text = mjcf(
+        f'<body name="a"><joint name="j1" axis="0 1 0"/>{shape}<body name="b" pos="0 0 0.4"><joint name="j2"/>'
+        f"{heavy}</body></body>",
+        f'<compiler meshdir="assets"/><asset><mesh file="u.{kind}" {rule}/></asset>',
+    )
+    path = write(tmp_path, text)
+    robot = load_robot(path)
+    assert robot.has_nominal
+    motion, mine = torque(robot, rng)
+    theirs = of_mujoco(path, robot, motion)
+    # MuJoCo keeps the principal axes of a mesh in single precision in between.
+    np.testing.assert_allclose(mine, theirs, rtol=0.0, atol=2e-9 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("content", [b"", b"f 1 2 3", b"v 0 0 0\nf 1 1 1", b"v nan 0 0\nf 1 1 1", b"v 0\nf 1 9 9"])
+def test_a_broken_mesh_is_no_mass(content, tmp_path):
+    (tmp_path / "x.obj").write_bytes(content)
+    text = mjcf('<body name="a"><joint/><geom type="mesh" mesh="x"/></body>', '<asset><mesh file="x.obj"/></asset>')
+    assert not load_robot(write(tmp_path, text)).has_nominal
 
 
 # ---- stand-ins

@@ -78,13 +78,21 @@ class Template:
                 notices.append(f"{names}: kept as in the file; {group.bodies[0][0].name} has the rest of their sum")
             own = InertialParameters(link.pi - scale * others.pi)
             shares.append(Share(group.bodies[0][0], own, True))
-            shares += [Share(body, InertialParameters(scale * _of(body).pi), scale != 1.0) for body, _ in fixed]
+            # What a mesh or a shape weighs is written out: a copy of the file may lie where its meshes do not.
+            shares += [
+                Share(body, InertialParameters(scale * _of(body).pi), scale != 1.0 or _of_shapes(body))
+                for body, _ in fixed
+            ]
         return shares, notices
 
 
 def _of(body: Body) -> InertialParameters:
     assert body.inertial is not None
     return body.inertial.parameters
+
+
+def _of_shapes(body: Body) -> bool:
+    return body.inertial is not None and body.inertial.element is None
 
 
 def _scale(link: InertialParameters, others: InertialParameters) -> float:

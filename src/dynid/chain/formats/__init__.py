@@ -8,6 +8,7 @@ MODULES = (
     "angles",
     "bodies",
     "urdf",
+    "mesh_mass",
     "mjcf_parts",
     "mjcf_ties",
     "replicas",

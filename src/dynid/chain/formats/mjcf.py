@@ -12,6 +12,7 @@ import numpy as np
 from dynid.arrays import Transform, Vector3
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial, box_corners, refuse_doubles
 from dynid.chain.formats.includes import MAX_DEPTH, neighbour, read_document
+from dynid.chain.formats.mesh_mass import MeshAssets
 from dynid.chain.formats.mjcf_parts import (
     ACTUATORS,
     Compiler,
@@ -108,6 +109,7 @@ class _Reader:
         self.generated: list[str] = []
         self.of_models: list[str] = []
         self.moved: set[str] = set()
+        self.meshes = MeshAssets(document, compiler.mesh_folder, strip_path=compiler.strip_path)
 
     def told(self) -> tuple[str, ...]:
         """What was decided on the way, a sentence each."""
@@ -115,7 +117,9 @@ class _Reader:
         if self.held:
             notes.append(f"free and ball joints are held where the file draws them: {', '.join(self.held)}")
         if self.of_meshes:
-            notes.append(f"mass that only meshes know is missing, they are not opened: {', '.join(self.of_meshes)}")
+            notes.append(
+                f"mass that only meshes know is missing, since these cannot be read: {', '.join(self.of_meshes)}"
+            )
         if self.generated:
             notes.append(f"left out, since no arm has such parts: {', '.join(dict.fromkeys(self.generated))}")
         return tuple(notes)
@@ -210,7 +214,7 @@ class _Reader:
                 else:
                     self.held.append(f"{self.joint_names[element]} of {place.name}")
             elif element.tag == "geom":
-                shapes.append(read_shape(self.document, self.compiler, element, T_body_frame))
+                shapes.append(read_shape(self.document, self.compiler, element, T_body_frame, self.meshes))
             elif element.tag == "inertial":
                 inertial = self._inertial(element, T_body_frame)
         if joints or place.parent in self.moved:

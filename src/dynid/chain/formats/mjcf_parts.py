@@ -10,6 +10,7 @@ import numpy as np
 from dynid.arrays import Array, Float, Matrix3, Transform
 from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.bodies import Inertial
+from dynid.chain.formats.mesh_mass import MeshAssets
 from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.placement import rotation_about, transform
@@ -20,7 +21,7 @@ ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper"
 """Tags of actuators; MuJoCo keeps one set of defaults for all of them."""
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 _MASSLESS = ("plane", "hfield")
-_INHERITING = ("joint", "geom", "equality", *ACTUATORS)
+_INHERITING = ("joint", "geom", "mesh", "equality", *ACTUATORS)
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Compiler:
     """`balanceinertia`: principal moments that break the triangle inequality are replaced by their mean."""
     total_mass: float = 0.0
     """kg, `settotalmass`: what all bodies weigh together; 0 where nothing is asked."""
+    mesh_folder: str = ""
+    """Folder of meshes, `meshdir` or `assetdir`."""
+    strip_path: bool = False
+    """Whether folders in the names of meshes do not count."""
     square: bool = False
     """Whether right angles that the file gives with few digits are exact."""
 
@@ -137,6 +142,8 @@ def read_compiler(document: Markup, *, square: bool = False) -> Compiler:
         least_moment=max(bounds["boundinertia"], 0.0),
         balanced=merged.get("balanceinertia") == "true",
         total_mass=max(bounds["settotalmass"], 0.0),
+        mesh_folder=merged.get("meshdir", merged.get("assetdir", "")),
+        strip_path=merged.get("strippath") == "true",
         square=square,
     )
 
@@ -242,7 +249,9 @@ class GeomShape:
     """None for a mesh with mass, whose inertia only the mesh knows."""
 
 
-def read_shape(document: Markup, compiler: Compiler, geom: Element, T_body_frame: Transform) -> GeomShape:
+def read_shape(
+    document: Markup, compiler: Compiler, geom: Element, T_body_frame: Transform, meshes: MeshAssets | None = None
+) -> GeomShape:
     """A geom in its body's frame, SI; weightless outside the compiler's inertia groups."""
     kind = geom.get("type", "sphere" if geom.get("mesh") is None else "mesh")
     first, last = compiler.inertia_groups
@@ -256,7 +265,8 @@ def read_shape(document: Markup, compiler: Compiler, geom: Element, T_body_frame
     T_frame_shape = transform(compiler.rotation(document, geom), document.numbers(geom, "pos", 3, (0.0, 0.0, 0.0)))
     nothing = Inertial(0.0, np.eye(4), np.zeros((3, 3)))
     if kind in _MASSLESS or kind in ("mesh", "sdf") or geom.get("mesh") is not None:
-        return GeomShape(None, T_body_frame @ T_frame_shape, nothing if weightless else None)
+        solid = _of_mesh(document, geom, density, T_body_frame @ T_frame_shape, meshes) if kind == "mesh" else None
+        return GeomShape(None, T_body_frame @ T_frame_shape, nothing if weightless else solid)
     sizes = list(document.numbers(geom, "size", None))
     if geom.get("fromto") is not None:
         ends = document.numbers(geom, "fromto", 6)
@@ -272,6 +282,17 @@ def read_shape(document: Markup, compiler: Compiler, geom: Element, T_body_frame
         return GeomShape(half_sizes, T_body_shape, None)
     solid = nothing if weightless else Inertial(mass, T_body_shape, mass * np.diag(per_mass))
     return GeomShape(half_sizes, T_body_shape, solid)
+
+
+def _of_mesh(
+    document: Markup, geom: Element, density: float, T_body_mesh: Transform, meshes: MeshAssets | None
+) -> Inertial | None:
+    """What a geom with a mesh weighs (SI); None where the mesh cannot be read."""
+    solid = None if meshes is None else meshes.solid(geom.get("mesh", ""))
+    if solid is None or geom.get("shellinertia") == "true":
+        return None
+    mass = document.number(geom, "mass", density * solid.volume)
+    return Inertial(mass, T_body_mesh @ transform(translation=solid.centre), mass * solid.moments)
 
 
 def _solid(
