@@ -76,10 +76,33 @@ def test_other_files_are_not_included_into_a_robot_file(tmp_path):
     include = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="secret.xml"/>'
     (tmp_path / "arm.urdf").write_text(URDF.replace("<link", include + "<link", 1))
     assert "secret" not in load_robot(tmp_path / "arm.urdf").link_names
-    mjcf = f'<mujoco>{include.replace("xi:", "")}<include file="secret.xml"/><worldbody/></mujoco>'
-    (tmp_path / "arm.xml").write_text(mjcf)
-    with pytest.raises(RobotFileError, match="other files are not followed"):
+    (tmp_path / "arm.xml").write_text(f"<mujoco>{include}<worldbody/></mujoco>")
+    with pytest.raises(RobotFileError, match="no movable joint"):
         load_robot(tmp_path / "arm.xml")
+
+
+@pytest.mark.parametrize("name", ["../outside.xml", "ABSOLUTE", "link.xml", "sub/../../outside.xml"])
+@pytest.mark.parametrize("how", ['<include file="NAME"/>', '<asset><model name="m" file="NAME"/></asset>'])
+def test_a_robot_file_includes_nothing_from_outside_its_folder(tmp_path, name, how):
+    outside, folder = tmp_path / "outside.xml", tmp_path / "robot"
+    folder.mkdir()
+    outside.write_text('<mujoco><worldbody><body name="secret"><joint/></body></worldbody></mujoco>')
+    (folder / "link.xml").symlink_to(outside)
+    text = how.replace("NAME", name.replace("ABSOLUTE", str(outside)))
+    (folder / "arm.xml").write_text(f'<mujoco>{text}<worldbody><attach model="m"/></worldbody></mujoco>')
+    with pytest.raises(RobotFileError, match="lies outside the folder of the robot file"):
+        load_robot(folder / "arm.xml")
+
+
+def test_includes_are_limited_in_depth_and_number(tmp_path):
+    for k in range(20):
+        (tmp_path / f"{k}.xml").write_text(f'<mujoco><include file="{k + 1}.xml"/></mujoco>')
+    with pytest.raises(RobotFileError, match="nested more than 10 deep"):
+        load_robot(tmp_path / "0.xml")
+    (tmp_path / "leaf.xml").write_text("<mujoco/>")
+    (tmp_path / "wide.xml").write_text("<mujoco>" + 201 * '<include file="leaf.xml"/>' + "</mujoco>")
+    with pytest.raises(RobotFileError, match="more than 200 files are included"):
+        load_robot(tmp_path / "wide.xml")
 
 
 # ---- paths

@@ -89,11 +89,14 @@ def test_a_model_from_a_file_is_written_into_that_file_while_it_is_the_same(chan
 def test_a_template_and_locks_can_be_named(folder, rng, capsys):
     path = folder / "arm.urdf"
     path.write_text(ARM)
-    save_model(model_of(load_robot(path, lock=LOCK), rng), folder / "arm.json")
+    robot = load_robot(path, lock=LOCK)
+    save_model(model_of(replace(robot, held={}), rng), folder / "arm.json")
     arguments = ["export", "arm.json", "--to", "urdf", "--out", "new.urdf", "--template", "arm.urdf"]
     assert main(arguments) == 2
     assert "--lock finger=VALUE" in capsys.readouterr().err
     assert main([*arguments, "--lock", "finger=0.03"]) == 0
+    save_model(model_of(robot, rng), folder / "arm.json")
+    assert main([*arguments]) == 0
     assert main(["export", "arm.json", "--to", "c", "--out", "arm.h", "--template", "arm.urdf"]) == 2
     assert "--template is for urdf and mjcf" in capsys.readouterr().err
 

@@ -17,16 +17,29 @@ if TYPE_CHECKING:
     from dynid.chain.inertia import InertialParameters as InertialParameters
     from dynid.chain.library import BUILT_IN as BUILT_IN
     from dynid.chain.library import load_robot as load_robot
+    from dynid.chain.limits import Limits as Limits
     from dynid.chain.lint import LintReport as LintReport
     from dynid.chain.lint import repair as repair
     from dynid.chain.plausibility import LintFinding as LintFinding
     from dynid.chain.robot import BASE as BASE
     from dynid.chain.robot import Joint as Joint
-    from dynid.chain.robot import Limits as Limits
     from dynid.chain.robot import Link as Link
     from dynid.chain.robot import Robot as Robot
 
-MODULES = ("inertia", "consistency", "placement", "robot", "denavit", "formats", "plausibility", "library", "lint")
+MODULES = (
+    "inertia",
+    "consistency",
+    "placement",
+    "limits",
+    "robot",
+    "stand_ins",
+    "denavit",
+    "formats",
+    "plausibility",
+    "trust",
+    "library",
+    "lint",
+)
 """The order of this folder: a module imports only those before it."""
 
 # A stage is imported for a few of its modules; the others would only cost time.
@@ -34,9 +47,10 @@ _HOMES = {
     "dynid.chain.consistency": ("Box", "Condition", "Consistency", "Ellipsoid", "consistency", "nearest_consistent"),
     "dynid.chain.inertia": ("INERTIAL_NAMES", "INERTIAL_UNITS", "InertialParameters"),
     "dynid.chain.library": ("BUILT_IN", "load_robot"),
+    "dynid.chain.limits": ("Limits",),
     "dynid.chain.lint": ("LintReport", "lint", "repair"),
     "dynid.chain.plausibility": ("LintFinding",),
-    "dynid.chain.robot": ("BASE", "Joint", "Limits", "Link", "Robot"),
+    "dynid.chain.robot": ("BASE", "Joint", "Link", "Robot"),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from dynid.arrays import Array, Float, Transform
 from dynid.chain.inertia import InertialParameters
+from dynid.chain.limits import Limits
 from dynid.chain.placement import transform
-from dynid.chain.robot import BASE, STANDARD_GRAVITY, Joint, Limits, Link, Robot
+from dynid.chain.robot import BASE, STANDARD_GRAVITY, Joint, Link, Robot
 from dynid.disk import read_toml
 from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownJoint
 

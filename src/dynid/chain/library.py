@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -10,11 +11,14 @@ import numpy as np
 
 from dynid.arrays import ArrayLike
 from dynid.chain.denavit import DenavitJoint, DenavitLink, DenavitTable, read_denavit
-from dynid.chain.formats.assembly import InertialsPolicy, read_robot_file
+from dynid.chain.formats.assembly import InertialsPolicy, read_bodies, robot_of_bodies
+from dynid.chain.formats.bodies import BodyTree
+from dynid.chain.formats.locks import held_joints
 from dynid.chain.robot import Robot
+from dynid.chain.trust import bodies_of, trusting_only_bodies
 from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownName, UnknownRobot, WrongType
 
-__all__ = ["BUILT_IN", "load_robot"]
+__all__ = ["BUILT_IN", "load_robot", "robot_of_tree"]
 
 _HALF_PI = np.pi / 2.0
 _Six = tuple[float, float, float, float, float, float]
@@ -196,15 +200,25 @@ def load_robot(
     gravity: ArrayLike | None = None,
     mounting: tuple[float, float, float] = (0.0, 0.0, 0.0),
     inertials: InertialsPolicy = "check",
+    tip: str | None = None,
+    moving: Collection[str] | None = None,
+    square: bool = False,
 ) -> Robot:
     """A built-in robot, or the one of a URDF, MJCF or TOML (DH table) file; meshes are never needed.
+
+    What the reader decides by itself stands in `Robot.notes`: joints that it holds (coupled fingers, closed loops, a
+    free base), inertias that it does not trust. Nothing is dropped in silence.
 
     Args:
         name_or_path: a name of `BUILT_IN` or a path.
         lock: joints to freeze, with their positions in rad or m (fingers, say).
         gravity: in world axes, m/s²; what the robot file says (or standard gravity along −z) when None.
         mounting: roll, pitch, yaw of the base in the world, rad.
-        inertials: ``check`` refuses nominal inertias that no body has, ``ignore`` drops them all, ``keep`` keeps them.
+        inertials: ``check`` does not trust inertias that no body has (`Link.trusted`), ``ignore`` drops them all,
+            ``keep`` trusts them as they are.
+        tip: the last link of the arm that is meant; joints off the way to it are held.
+        moving: the joints that a log has; all others are held. None: all joints move but grippers.
+        square: make right angles exact that the file gives with few digits, as 1.5708 or 3.14.
 
     Raises:
         UnknownRobot: neither built in nor a file.
@@ -216,8 +230,28 @@ def load_robot(
         raise WrongType("lock", "a mapping from joint names to positions, as {'finger': 0.0}", lock)
     if inertials not in get_args(InertialsPolicy):
         raise UnknownName(str(inertials), known=get_args(InertialsPolicy), kind="policy for inertials")
-    frozen = dict(lock or {})
-    robot = _unlocked(str(name_or_path), frozen, inertials)
+    robot = _unlocked(str(name_or_path), dict(lock or {}), inertials, Selection(tip, moving, square))
+    return _standing(robot, inertials, gravity, mounting)
+
+
+def robot_of_tree(
+    tree: BodyTree,
+    *,
+    lock: Mapping[str, float] | None = None,
+    gravity: ArrayLike | None = None,
+    mounting: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    inertials: InertialsPolicy = "check",
+    tip: str | None = None,
+    moving: Collection[str] | None = None,
+) -> Robot:
+    """The robot of a URDF or MJCF file that was read before; arguments (SI) and errors as `load_robot`."""
+    robot = _of_tree(tree, dict(lock or {}), inertials, Selection(tip, moving))
+    return _standing(robot, inertials, gravity, mounting)
+
+
+def _standing(
+    robot: Robot, inertials: InertialsPolicy, gravity: ArrayLike | None, mounting: tuple[float, float, float]
+) -> Robot:
     if inertials == "ignore":
         robot = robot.with_nominal(dict.fromkeys(robot.link_names))
     if gravity is not None:
@@ -225,9 +259,30 @@ def load_robot(
     return robot.mounted(*mounting)
 
 
-def _unlocked(name: str, lock: Mapping[str, float], inertials: InertialsPolicy) -> Robot:
+@dataclass(frozen=True)
+class Selection:
+    """Which part of a file is meant, and whether rounded right angles are exact; see `load_robot`."""
+
+    tip: str | None = None
+    moving: Collection[str] | None = None
+    square: bool = False
+
+    def chain(self, robot: Robot, lock: Mapping[str, float]) -> Robot:
+        """The part of a robot that does not come from XML."""
+        locked = dict(lock)
+        if self.tip is not None:
+            if self.tip not in robot.link_names:
+                raise UnknownName(self.tip, known=robot.link_names, kind="link", where=robot.source)
+            way = robot.path_to[robot.link_names.index(self.tip)]
+            locked = {name: 0.0 for k, name in enumerate(robot.joint_names) if k not in way} | locked
+        if self.moving is not None:
+            locked = {name: 0.0 for name in robot.joint_names if name not in self.moving} | locked
+        return robot.locked(locked)
+
+
+def _unlocked(name: str, lock: Mapping[str, float], inertials: InertialsPolicy, selection: Selection) -> Robot:
     if name in BUILT_IN:
-        return BUILT_IN[name]().locked(lock)
+        return selection.chain(BUILT_IN[name](), lock)
     path = Path(name)
     if not path.exists():
         if path.suffix or path.parent != Path():
@@ -236,24 +291,19 @@ def _unlocked(name: str, lock: Mapping[str, float], inertials: InertialsPolicy) 
     if path.is_dir():
         raise RobotFileError(f"{path}: is a folder; give the robot file itself")
     if path.suffix.lower() == ".toml":
-        robot = read_denavit(path)
-        if inertials == "check":
-            _check_nominal(robot, path)
-        return robot.locked(lock)
+        table = read_denavit(path)
+        checked = trusting_only_bodies(table, bodies_of(table)) if inertials == "check" else table
+        return selection.chain(checked, lock)
+    return _of_tree(read_bodies(path, square=selection.square), lock, inertials, selection)
+
+
+def _of_tree(tree: BodyTree, lock: Mapping[str, float], inertials: InertialsPolicy, selection: Selection) -> Robot:
     try:
-        return read_robot_file(path, inertials=inertials, lock=lock)
+        held = held_joints(tree, lock, tip=selection.tip, moving=selection.moving)
+        robot = robot_of_bodies(tree, inertials, held)
+        return trusting_only_bodies(robot, tree) if inertials == "check" else robot
     except RobotFileError:
         raise
     except (RobotError, ParameterError) as error:
-        message = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
+        message = str(error) if str(error).startswith(tree.source) else f"{tree.source}: {error}"
         raise RobotFileError(message) from error
-
-
-def _check_nominal(robot: Robot, path: Path) -> None:
-    for joint in robot.joints:
-        smallest = 1.0 if joint.link.nominal is None else float(np.linalg.eigvalsh(joint.link.nominal.inertia_com)[0])
-        if smallest <= 0.0:
-            raise RobotFileError(
-                f"{path}: joint {joint.name!r}, inertia: a principal moment about the centre of mass is "
-                f"{smallest:.4g} kg·m², which no body has; correct it, or load without inertias (`inertials='ignore'`)"
-            )

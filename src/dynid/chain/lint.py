@@ -13,14 +13,16 @@ from dynid.arrays import Matrix3
 from dynid.chain.consistency import nearest_consistent
 from dynid.chain.denavit import read_denavit
 from dynid.chain.formats.assembly import read_bodies
-from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
+from dynid.chain.formats.bodies import BodyTree, Inertial
+from dynid.chain.formats.edits import Edit, InsertChild, NewElement, SetAttribute, edited
+from dynid.chain.formats.includes import read_document
 from dynid.chain.formats.urdf import URDF_TENSOR
-from dynid.chain.formats.xml import Element, Markup, SetAttribute, edited, parse_markup, read_markup
+from dynid.chain.formats.xml import Element, Markup, parse_markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.library import BUILT_IN, load_robot
-from dynid.chain.placement import transform
 from dynid.chain.plausibility import LintFinding, LintSeverity, implausibilities
-from dynid.chain.robot import BASE, Robot
+from dynid.chain.robot import Robot
+from dynid.chain.trust import bodies_of
 from dynid.disk import write_whole
 from dynid.errors import RobotError, RobotFileError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
@@ -174,18 +176,20 @@ def repair(path: str | PathLike[str], out: str | PathLike[str]) -> Repair:
     """
     if fspath(path) in BUILT_IN or Path(path).suffix.lower() == ".toml":
         raise RobotFileError(f"{path}: URDF and MJCF files can be repaired; change a table by hand")
-    document = read_markup(Path(path))
+    document = read_document(Path(path))
     tree = read_bodies(document)
     found = _report(tree)
     impossible = {finding.link for finding in found.of("impossible")}
-    edits: list[SetAttribute] = []
+    edits: list[Edit] = []
     links: list[RepairedLink] = []
     for body in tree.bodies:
         before = body.inertial
         if body.name not in impossible or before is None or before.element is None:
             continue
         # In the inertial frame the centre of mass is the origin and the axes are those of the file.
-        after = nearest_consistent(InertialParameters.from_com(before.mass, np.zeros(3), before.tensor))
+        # Where the mass is not known, the tensor that stands beside it says nothing either.
+        known = before.tensor if before.mass > 0.0 else np.zeros((3, 3))
+        after = nearest_consistent(InertialParameters.from_com(before.mass, np.zeros(3), known))
         edits += _edits(document, before.element, before, after.mass, after.inertia_com)
         moments = [tuple(np.linalg.eigvalsh(tensor).tolist()) for tensor in (before.tensor, after.inertia_com)]
         links.append(RepairedLink(body.name, (before.mass, after.mass), (moments[0], moments[1])))
@@ -202,20 +206,23 @@ def _report(tree: BodyTree) -> LintReport:
     return LintReport(tree.source, sum(not body.virtual for body in tree.bodies), implausibilities(tree))
 
 
-def _edits(document: Markup, element: Element, before: Inertial, mass: float, tensor: Matrix3) -> list[SetAttribute]:
-    """The attributes that say a mass (kg) and tensor (kg·m², file axes), those that differ from `before` only."""
+def _edits(document: Markup, element: Element, before: Inertial, mass: float, tensor: Matrix3) -> list[Edit]:
+    """The edits that say a mass (kg) and tensor (kg·m², file axes), of what differs from `before` only."""
     changed = np.abs(tensor - before.tensor) > CHANGED * np.max(np.abs(tensor))
-    edits = []
+    edits: list[Edit] = []
     if document.root.tag == "robot":
         weight, inertia = element.find("mass"), element.find("inertia")
-        assert weight is not None, "the reader requires it"
-        assert inertia is not None, "the reader requires it"
-        if mass != before.mass:
+        if weight is None:
+            edits.append(InsertChild(element, NewElement("mass", {"value": repr(mass)})))
+        elif mass != before.mass or weight.get("value") is None:
             edits.append(SetAttribute(weight, "value", repr(mass)))
-        for name in URDF_TENSOR:
-            cell = "xyz".index(name[1]), "xyz".index(name[2])
-            if changed[cell]:
-                edits.append(SetAttribute(inertia, name, repr(float(tensor[cell]))))
+        cells = {name: ("xyz".index(name[1]), "xyz".index(name[2])) for name in URDF_TENSOR}
+        values = {name: repr(float(tensor[cell])) for name, cell in cells.items()}
+        if inertia is None:
+            return [*edits, InsertChild(element, NewElement("inertia", values))]
+        for name, cell in cells.items():
+            if changed[cell] or inertia.get(name) is None:
+                edits.append(SetAttribute(inertia, name, values[name]))
         return edits
     if mass != before.mass:
         edits.append(SetAttribute(element, "mass", repr(mass)))
@@ -237,16 +244,4 @@ def _tree(robot: Robot | str | PathLike[str]) -> BodyTree:
         if not named and path.suffix.lower() != ".toml":
             return read_bodies(path)
         robot = load_robot(fspath(robot)) if named else read_denavit(path)
-    bodies = [Body("base", None, None, None, virtual=True)]
-    for joint in robot.joints:
-        parent = "base" if joint.parent == BASE else robot.joints[joint.parent].link.name
-        nominal = joint.link.nominal
-        inertial = None
-        if nominal is not None:
-            # Without mass there is no centre of mass; the first moment then says nothing either.
-            com = nominal.com if nominal.mass != 0.0 else np.zeros(3)
-            tensor = nominal.inertia_com if nominal.mass != 0.0 else nominal.inertia
-            inertial = Inertial(nominal.mass, transform(translation=com), tensor)
-        carried = BodyJoint(joint.name, joint.type, joint.T_parent_joint, joint.axis, joint.T_joint_link, joint.limits)
-        bodies.append(Body(joint.link.name, parent, carried, inertial))
-    return BodyTree(robot.name, robot.source, tuple(bodies), robot.gravity)
+    return bodies_of(robot)

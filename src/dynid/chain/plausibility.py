@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Vector3, skew
+from dynid.chain.consistency import BALL_RADIUS, MIN_MASS
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial
 
-__all__ = ["LintFinding", "LintSeverity", "implausibilities"]
+__all__ = ["LintFinding", "LintSeverity", "implausibilities", "is_token"]
 
 LintSeverity = Literal["impossible", "suspicious"]
 """``impossible``: not physically consistent; ``suspicious``: consistent but probably a mistake."""
@@ -36,6 +37,10 @@ TOTAL_MASS_RANGE = (0.01, 2000.0)
 """kg"""
 MASS_RATIO = 1e4
 """Largest over smallest link mass that is still believable."""
+AIR_DENSITY = 1.2
+"""kg/m³; a light moving link that weighs less than the air in a cube as wide as the link is no body."""
+SLIGHT_RATIO = 1e3
+"""Heaviest link over one that is light; fingers are that light, but small."""
 CONSISTENT_MASS = 0.01
 """Relative difference below which two masses count as equal."""
 
@@ -88,6 +93,7 @@ def implausibilities(tree: BodyTree) -> tuple[LintFinding, ...]:
     sound = [subject for subject in subjects if subject.body.name not in broken]
     for subject in sound:
         findings += _odd_size(subject)
+        findings += _lighter_than_air(subject, max(one.inertial.mass for one in subjects))
         findings += _odd_centre(subject)
         findings += _odd_shape(subject)
     findings += _placeholders(subjects)
@@ -195,6 +201,19 @@ def _odd_size(subject: _Subject) -> Iterator[LintFinding]:
         )
 
 
+def _lighter_than_air(subject: _Subject, heaviest: float) -> Iterator[LintFinding]:
+    """Of links that are next to nothing beside the heaviest (kg), those that are next to nothing for their size."""
+    mass, extent = subject.inertial.mass, _diagonal(subject.outline)
+    light = mass < heaviest / SLIGHT_RATIO and mass < AIR_DENSITY * extent**3
+    if light and subject.body.moves and not is_token(subject.inertial):
+        yield subject.finding(
+            "lighter-than-air",
+            "suspicious",
+            f"{mass:g} kg; the link spans {extent:.3g} m, and the air there weighs {AIR_DENSITY * extent**3:.2g} kg",
+            "a placeholder: weigh the link, or lump it into its parent with a fixed joint",
+        )
+
+
 def _odd_centre(subject: _Subject) -> Iterator[LintFinding]:
     com, mass = subject.inertial.com, subject.inertial.mass
     if mass <= 0.0:
@@ -298,16 +317,23 @@ def _masses(tree: BodyTree, subjects: list[_Subject]) -> Iterator[LintFinding]:
             f"the robot weighs {total:.4g} kg",
             f"check the unit of the masses (kg): arms weigh {lower:g} to {upper:g} kg",
         )
-    lightest = min(subjects, key=lambda subject: subject.inertial.mass)
     heaviest = max(subjects, key=lambda subject: subject.inertial.mass)
-    if heaviest.inertial.mass > MASS_RATIO * lightest.inertial.mass:
-        yield LintFinding(
-            lightest.body.name,
-            "mass-spread",
-            "suspicious",
-            f"{lightest.inertial.mass:g} kg beside {heaviest.inertial.mass:g} kg of {heaviest.body.name!r}",
-            "check the unit of both masses, or lump the light link into its parent with a fixed joint",
-        )
+    for subject in subjects:
+        mass = subject.inertial.mass
+        if heaviest.inertial.mass > MASS_RATIO * mass and not is_token(subject.inertial):
+            yield LintFinding(
+                subject.body.name,
+                "mass-spread",
+                "suspicious",
+                f"{mass:g} kg beside {heaviest.inertial.mass:g} kg of {heaviest.body.name!r}",
+                "check the unit of both masses, or lump the light link into its parent with a fixed joint",
+            )
+
+
+def is_token(inertial: Inertial) -> bool:
+    """Whether a repair wrote it where the file did not know the mass, which was said then."""
+    ball = 0.4 * MIN_MASS * BALL_RADIUS**2
+    return inertial.mass == MIN_MASS and bool(np.allclose(inertial.tensor, ball * np.eye(3), rtol=1e-6, atol=0.0))
 
 
 def _limits(body: Body, joint: BodyJoint) -> Iterator[LintFinding]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Float, Int, Transform, Vector3, freeze_arrays, readonly
 from dynid.chain.inertia import InertialParameters
+from dynid.chain.limits import Limits
 from dynid.chain.placement import MAX_LENGTH, is_rigid, rotation_about, rotation_rpy, transform, unit
 from dynid.errors import RobotError, UnknownJoint, UnknownName, WrongType
 from dynid.prose import PrintsAsTable, TableOf, counted
@@ -18,7 +19,7 @@ from dynid.prose import PrintsAsTable, TableOf, counted
 if TYPE_CHECKING:
     import pinocchio as pin
 
-__all__ = ["BASE", "STANDARD_GRAVITY", "Joint", "JointType", "Limits", "Link", "Robot"]
+__all__ = ["BASE", "STANDARD_GRAVITY", "Joint", "JointType", "Link", "Robot"]
 
 JointType = Literal["revolute", "prismatic"]
 
@@ -37,50 +38,8 @@ MAX_NAME = 256
 MAX_TRANSMISSION_CONDITION = 1e6
 """Condition number, rows scaled to unit length, above which a transmission matrix counts as singular."""
 
-
-_RATES = ("velocity", "effort", "acceleration", "jerk")
-"""Limits that hold to both sides of zero."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a joint may do; rad or m, per s, s², s³; nan or infinite where the robot file says nothing."""
-
-    lower: float = -np.inf
-    """Smallest position, rad or m."""
-    upper: float = np.inf
-    """Largest position, rad or m."""
-    velocity: float = np.inf
-    """Largest speed, rad/s or m/s."""
-    effort: float = np.inf
-    """Largest torque in N·m or force in N."""
-    acceleration: float = np.inf
-    """Largest acceleration, rad/s² or m/s²."""
-    jerk: float = np.inf
-    """Largest jerk, rad/s³ or m/s³."""
-
-    def __repr__(self) -> str:
-        known = {
-            "range": f"[{self.lower:.4g}, {self.upper:.4g}]" if np.isfinite([self.lower, self.upper]).any() else "",
-            **{name: f"{getattr(self, name):.4g}" for name in _RATES if np.isfinite(getattr(self, name))},
-        }
-        return f"Limits({', '.join(f'{name} {value}' for name, value in known.items() if value) or 'none'})"
-
-    def check(self, joint: str) -> None:
-        """Refuse limits that no motion can keep.
-
-        Raises:
-            RobotError: naming `joint`.
-        """
-        values = (self.lower, self.upper, *(getattr(self, name) for name in _RATES))
-        if any(np.isnan(value) for value in values):
-            raise RobotError(f"joint {joint!r}: a limit is not a number; leave it out where it is unknown")
-        if self.lower > self.upper:
-            raise RobotError(
-                f"joint {joint!r}: lower position limit {self.lower:g} lies above the upper {self.upper:g}; swap them"
-            )
-        if min(values[2:]) < 0.0:
-            raise RobotError(f"joint {joint!r}: velocity, effort, acceleration and jerk limits cannot be negative")
+SLIGHT = 0.01
+"""Part of a link's mass below which what is fixed to it says nothing about whether its inertia is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +51,17 @@ class Link:
     """What the robot file (CAD, a paper) says; None where it says nothing."""
     includes: tuple[str, ...] = ()
     """Names of the links that fixed or locked joints weld to this one; their inertia is part of `nominal`."""
+    trusted: bool = True
+    """Whether `nominal` describes a body; False where the file has placeholders or what no body has, as mass 0."""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a nominal inertia to start from."""
+        return self.nominal is not None and self.trusted
 
     def __repr__(self) -> str:
         mass = "no nominal inertia" if self.nominal is None else f"{self.nominal.mass:.4g} kg nominal"
+        mass += "" if self.trusted else ", not trusted"
         welded = f", with {', '.join(self.includes)}" if self.includes else ""
         return f"Link({self.name!r}: {mass}{welded})"
 
@@ -119,7 +86,7 @@ class Joint:
     link: Link
     T_joint_link: Transform = field(default_factory=lambda: np.eye(4))
     """Link frame in the moved joint frame: the identity but for standard DH tables."""
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     rotor_inertia: float = 0.0
     """Nominal inertia of rotor and gear seen at the joint, kg·m² or kg; 0 where the robot file says nothing."""
 
@@ -171,6 +138,10 @@ class Robot(PrintsAsTable):
 
     Dimensionless: motors count behind their own gears. None where every motor moves its own joint.
     """
+    held: Mapping[str, float] = field(default_factory=dict)
+    """Joints of the file that do not move here, with the positions in which they stand, rad or m."""
+    notes: tuple[str, ...] = ()
+    """What the reader of the file decided by itself, a sentence each: what is held, what is not known."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.joints, tuple) or not all(isinstance(joint, Joint) for joint in self.joints):
@@ -247,12 +218,12 @@ class Robot(PrintsAsTable):
 
     @property
     def has_nominal(self) -> bool:
-        """Whether every link has nominal inertial parameters."""
-        return all(joint.link.nominal is not None for joint in self.joints)
+        """Whether the nominal inertial parameters of every link are known."""
+        return all(joint.link.known for joint in self.joints)
 
     @property
     def nominal(self) -> Float[Array, "n_links 10"]:
-        """Nominal inertial parameters of every link, SI, order `INERTIAL_NAMES`.
+        """Nominal inertial parameters of every link, trusted or not, SI, order `INERTIAL_NAMES`.
 
         Raises:
             RobotError: naming the links without any.
@@ -289,7 +260,9 @@ class Robot(PrintsAsTable):
             if name not in self.link_names:
                 raise UnknownName(name, known=self.link_names, kind="link", where=self.source)
         joints = tuple(
-            replace(joint, link=replace(joint.link, nominal=parameters.get(joint.link.name, joint.link.nominal)))
+            replace(joint, link=replace(joint.link, nominal=parameters[joint.link.name], trusted=True))
+            if joint.link.name in parameters
+            else joint
             for joint in self.joints
         )
         return replace(self, joints=joints)
@@ -326,7 +299,7 @@ class Robot(PrintsAsTable):
             if np.any(C[index, rest]) or np.any(C[rest, index]):
                 raise RobotError(f"{self.source}: joint {joint.name!r} is coupled to others and cannot be locked")
             C = C[np.ix_(rest, rest)]
-        return replace(self, joints=tuple(joints), transmission=C)
+        return replace(self, joints=tuple(joints), transmission=C, held={**self.held, joint.name: position})
 
     @cached_property
     def pinocchio(self) -> pin.Model:
@@ -380,7 +353,8 @@ def _check_transmission(C: Float[Array, "n_rows n_columns"], n_dof: int, source:
 
 def _welded(link: Link, other: Link, T_link_other: Transform) -> Link:
     if link.nominal is None or other.nominal is None:
-        nominal = None
-    else:
-        nominal = link.nominal + other.nominal.moved(T_link_other)
-    return replace(link, nominal=nominal, includes=(*link.includes, other.name, *other.includes))
+        return replace(link, nominal=None, includes=(*link.includes, other.name, *other.includes))
+    # A link that carries far more than what is welded to it is as well known as before.
+    trusted = link.trusted and (other.trusted or other.nominal.mass < SLIGHT * link.nominal.mass)
+    nominal = link.nominal + other.nominal.moved(T_link_other)
+    return replace(link, nominal=nominal, includes=(*link.includes, other.name, *other.includes), trusted=trusted)

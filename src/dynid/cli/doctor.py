@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 import dynid
-from dynid.cli.console import emit_json, note, say
+from dynid.cli.console import emit_json, note, say, warn
 from dynid.cli.doctor_options import typed
 from dynid.cli.options import JsonFlag, LogOptions, RobotOptions, keywords
 from dynid.cli.progress import progress
@@ -57,6 +57,8 @@ def doctor(
     with progress("looking at the log") as step:
         asked.pop("lowpass", None)  # the review has a low-pass of its own
         result = dynid.examine(robot, log_file, against=against, progress=step, **asked)
+    for sentence in result.notes:
+        warn(sentence)
     files: dict[str, str] = {}
     if write_map is not None and any(finding.mapping for finding in result.findings):
         write_whole(write_map, repaired_map(None if log is None else log.columns, result.findings))

@@ -41,5 +41,5 @@ def info(
     else:
         show(result.document())
     for sentence in result.warnings:
-        warn(f"{sentence}; see: dynid lint {robot}")
+        warn(sentence if sentence in result.robot.notes else f"{sentence}; see: dynid lint {robot}")
     return 0

@@ -69,6 +69,10 @@ class RobotOptions:
     ignore_inertials: Annotated[
         bool, Parameter(negative="", help="Do not use (or check) the inertias of the robot file.")
     ] = False
+    tip: Annotated[
+        str | None,
+        Parameter(help="Last link of the arm that is meant, where the file has several; other joints are held."),
+    ] = None
 
 
 @Parameter(name="*")

@@ -25,7 +25,7 @@ from dynid.recording.log_format import LogBlock, LogFormat
 from dynid.recording.raw import RAW_SIGNALS, RawLog, increasing
 from dynid.recording.recording import Recording, time_error
 
-__all__ = ["LOG_FORMATS", "read_raw", "read_recording", "stream_recording"]
+__all__ = ["LOG_FORMATS", "column_names", "read_raw", "read_recording", "stream_recording"]
 
 CHUNK_SAMPLES = 100_000
 """Samples read at a time: some 20 MB for an arm of seven joints."""
@@ -145,6 +145,17 @@ def stream_recording(
         yield chunk
     if n_before == 0:
         raise _no_samples(plan, n_skipped)
+
+
+def column_names(path: Path | str, *, columns: ColumnMap | None = None) -> tuple[str, ...]:
+    """The columns of a log file, as it calls them; no sample is read.
+
+    Raises:
+        RecordingError: where the file is no log.
+    """
+    log_format = _format(Path(path))
+    with _explained(Path(path), log_format):
+        return log_format.open(Path(path), columns or ColumnMap()).names
 
 
 def _opened(

@@ -11,7 +11,8 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.robot import Joint, Limits, Link, Robot
+from dynid.chain.limits import Limits
+from dynid.chain.robot import Joint, Link, Robot
 from dynid.disk import read_json, write_whole
 from dynid.dynamics.base_parameters import base_parameters
 from dynid.dynamics.drives import joint_models
@@ -185,6 +186,8 @@ def _robot_out(robot: Robot) -> dict[str, object]:
         "source": robot.source,
         "gravity": robot.gravity.tolist(),
         **({} if robot.transmission is None else {"transmission": robot.transmission.tolist()}),
+        **({"held": dict(robot.held)} if robot.held else {}),
+        **({"notes": list(robot.notes)} if robot.notes else {}),
         "joints": [
             {
                 "name": joint.name,
@@ -201,6 +204,7 @@ def _robot_out(robot: Robot) -> dict[str, object]:
                 "link": joint.link.name,
                 "includes": list(joint.link.includes),
                 "nominal": None if joint.link.nominal is None else joint.link.nominal.pi.tolist(),
+                **({} if joint.link.trusted else {"trusted": False}),
             }
             for joint in robot.joints
         ],
@@ -227,6 +231,7 @@ def _robot_in(content: Json) -> Robot:
                     _text(part["link"]),
                     None if nominal is None else InertialParameters(_numbers(nominal, (10,), "nominal")),
                     tuple(_text(name) for name in _row(part["includes"])),
+                    part.get("trusted", True) is not False,
                 ),
                 T_joint_link=_numbers(part["T_joint_link"], (4, 4), "T_joint_link"),
                 limits=Limits(**limits),
@@ -236,7 +241,9 @@ def _robot_in(content: Json) -> Robot:
     gravity = _numbers(content["gravity"], (3,), "gravity")
     square = (len(joints), len(joints))
     C = _numbers(content["transmission"], square, "transmission") if "transmission" in content else None
-    return Robot(_text(content["name"]), tuple(joints), gravity, _text(content["source"]), C)
+    held = {name: _scalar(position) for name, position in _mapping(content.get("held", {})).items()}
+    notes = tuple(_text(note) for note in _row(content.get("notes", [])))
+    return Robot(_text(content["name"]), tuple(joints), gravity, _text(content["source"]), C, held, notes)
 
 
 def _numbers(value: object, shape: tuple[int, ...], what: str, *, finite: bool = True) -> Float[Array, ...]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "progress",
+    "arm_choice",
     "doors",
     "logs",
     "provenance",

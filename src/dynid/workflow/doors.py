@@ -12,7 +12,8 @@ from typing import Any, TypedDict
 import numpy as np
 
 from dynid.arrays import Array, ArrayLike
-from dynid.chain.library import load_robot
+from dynid.chain.formats.assembly import read_bodies
+from dynid.chain.library import load_robot, robot_of_tree
 from dynid.chain.robot import Robot
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.table import friction_models
@@ -23,6 +24,7 @@ from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
+from dynid.workflow.arm_choice import choose_arm
 
 __all__ = [
     "LogLike",
@@ -72,6 +74,8 @@ class RobotKeywords(TypedDict, total=False):
     """Roll, pitch, yaw of the base in the world, rad."""
     ignore_inertials: bool
     """Neither use nor check the inertias of the robot file."""
+    tip: str | None
+    """Last link of the arm that is meant; joints off the way to it are held. None is the whole robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +90,8 @@ class RobotOptions:
     """Roll, pitch, yaw of the base in the world, rad."""
     ignore_inertials: bool = False
     """Whether inertias of the file are neither used nor checked."""
+    tip: str | None = None
+    """Last link of the arm that is meant; None for the whole robot, or what the log has."""
 
     @classmethod
     def of(
@@ -94,9 +100,10 @@ class RobotOptions:
         gravity: tuple[float, float, float] | None,
         mount: tuple[float, float, float],
         ignore_inertials: bool,
+        tip: str | None = None,
     ) -> RobotOptions:
         """From what people give: joints to lock as texts or with their positions (rad or m), m/s², rad."""
-        return cls(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
+        return cls(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip)
 
     @classmethod
     def of_keywords(cls, keywords: RobotKeywords) -> RobotOptions:
@@ -106,6 +113,7 @@ class RobotOptions:
             keywords.get("gravity"),
             keywords.get("mount", (0.0, 0.0, 0.0)),
             keywords.get("ignore_inertials", False),
+            keywords.get("tip"),
         )
 
     def load(self, robot: RobotLike) -> Robot:
@@ -117,7 +125,7 @@ class RobotOptions:
         if isinstance(robot, Robot):
             if self != RobotOptions():
                 raise RobotError(
-                    "lock, gravity, mount and ignore_inertials go with a robot file; give them to load_robot"
+                    "lock, gravity, mount, ignore_inertials and tip go with a robot file; give them to load_robot"
                 )
             return robot
         if not isinstance(robot, str | PathLike):
@@ -131,7 +139,35 @@ class RobotOptions:
             gravity=self.gravity,
             mounting=self.mount,
             inertials="ignore" if self.ignore_inertials else "check",
+            tip=self.tip,
+            square=True,
         )
+
+    def load_for(self, robot: RobotLike, log: LogSource, columns: ColumnMap | None) -> tuple[Robot, ColumnMap | None]:
+        """The robot as these options say, of a file only the joints that the log is about, and how to read the log.
+
+        Raises:
+            RobotError: for what is no robot.
+            RecordingError: for a log that several arms of the file could have made.
+        """
+        path = None if isinstance(robot, Robot) or not isinstance(robot, str | PathLike) else Path(robot)
+        if path is None or not path.is_file() or path.suffix.lower() in (".toml", *LOG_ENDINGS):
+            return self.load(robot), columns
+        if isinstance(log, Path) and not log.exists():
+            return self.load(robot), columns
+        locked = dict(locked_joint(item) for item in self.lock)
+        tree = read_bodies(path, square=True)
+        choice = choose_arm(tree, log, columns, lock=locked, tip=self.tip)
+        found = robot_of_tree(
+            tree,
+            lock={**choice.lock, **locked},
+            gravity=self.gravity,
+            mounting=self.mount,
+            inertials="ignore" if self.ignore_inertials else "check",
+            tip=self.tip,
+            moving=choice.moving,
+        )
+        return found, choice.columns
 
 
 def check_keywords(job: Callable[..., object], given: Mapping[str, object], group: type) -> None:

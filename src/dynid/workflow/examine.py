@@ -40,6 +40,8 @@ class LogReview(PrintsAsDocument):
     robot: str
     log: str
     findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    """What the reader of the robot file decided by itself, a sentence each."""
 
     @property
     def has_errors(self) -> bool:
@@ -83,6 +85,7 @@ def examine(
     gravity: tuple[float, float, float] | None = None,
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
+    tip: str | None = None,
     progress: Progress = silent,
 ) -> LogReview:
     """What is wrong with a log of a robot: what the command ``dynid doctor`` tells (SI); of a long log, its start.
@@ -100,19 +103,23 @@ def examine(
         gravity: in world axes, m/s²; None is the file's, or −z.
         mount: roll, pitch, yaw of the base in the world, rad.
         ignore_inertials: neither use nor check the inertias of the robot file.
+        tip: last link of the arm that is meant, where the file has several; None is what the log has.
         progress: hears what is being done.
 
     Raises:
         RecordingError: for a file that is no log of this robot.
     """
-    options = RobotOptions(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
-    arm = options.load(robot)
-    settings = LogSettings(columns=as_map(columns), gains=as_gains(gains))
+    options = RobotOptions(
+        lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip
+    )
     sources = as_logs(log, "log")
     if len(sources) != 1:
         raise RecordingError(f"log: expected one log, got {len(sources)}")
+    arm, read_with = options.load_for(robot, sources[0], as_map(columns))
+    settings = LogSettings(columns=read_with, gains=as_gains(gains))
     progress("looking at the log")
     asked = Log.of(sources[0], arm, settings, from_, until)
     others = [Log.of(source, arm, settings).good_rows for source in as_logs(against, "against")]
     found = review_log(arm, asked.raw, against=others, friction=friction)
-    return LogReview(arm.name, asked.name if not isinstance(asked.source, Path) else str(asked.source), found)
+    name = asked.name if not isinstance(asked.source, Path) else str(asked.source)
+    return LogReview(arm.name, name, found, arm.notes)

@@ -20,7 +20,7 @@ from dynid.excitation.poses import design_poses
 from dynid.excitation.ready_made import point_to_point, random_fourier, sinusoids
 from dynid.excitation.sequential import Information
 from dynid.excitation.trajectory import Trajectory
-from dynid.workflow.doors import RobotLike, RobotOptions, as_torque_model, check_keywords, locked_joint
+from dynid.workflow.doors import RobotLike, RobotOptions, as_torque_model, check_keywords
 from dynid.workflow.excite_options import ExciteKeywords, ExciteLimits, ExciteSearch, earlier_motions
 from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
 from dynid.workflow.progress import Progress, silent
@@ -60,7 +60,7 @@ def excite(
             The search: criterion, noise, after, start, restarts, time_budget, workers, seed.
             Limits to keep: margin, effort_margin, velocity, acceleration, jerk, floor, box, clearance, self_collision,
             packages.
-            The robot file: lock, gravity, mount, ignore_inertials.
+            The robot file: lock, gravity, mount, ignore_inertials, tip.
 
     Raises:
         ExcitationError: limits that contradict each other, a pose outside them, a rate that is too low.
@@ -75,7 +75,8 @@ def excite(
     files = (Path(loaded.source), *(Path(one) for one in earlier_motions(keywords) if not isinstance(one, Trajectory)))
     inputs = tuple(path for path in files if path.is_file())
     limits = keep.motion(loaded)
-    paths, notes = keep.paths(loaded, limits, dict(locked_joint(item) for item in options.lock))
+    paths, notes = keep.paths(loaded, limits, loaded.held)
+    notes = (*loaded.notes, *notes)
     if search.is_static:
         return _posed(search, loaded, limits, paths, inputs, notes)
     check_noise(search.noise, loaded.n_dof)

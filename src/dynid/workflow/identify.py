@@ -90,6 +90,7 @@ def identify(
     gravity: tuple[float, float, float] | None = None,
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
+    tip: str | None = None,
     bootstrap: int = 0,
     raw: bool = False,
     force: bool = False,
@@ -119,7 +120,7 @@ def identify(
         lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
-        ignore_inertials: neither use nor check the inertias of the robot file.
+        ignore_inertials, tip: do not use the inertias of the robot file; last link of the arm, None for the log's.
         bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
         seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
@@ -142,7 +143,7 @@ def identify(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
         ),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
-        options=RobotOptions.of(lock, gravity, mount, ignore_inertials),
+        options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip),
     )
     return run_identify(job, progress, workers=Workers.of(workers))
 
@@ -159,10 +160,11 @@ def run_identify(job: IdentifyJob, progress: Progress = silent, *, workers: Work
 
 def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     progress("looking at the logs")
-    robot = job.options.load(job.robot)
-    settings = job.log.settings()
     if not job.logs:
         raise RecordingError("no training log given")
+    settings = job.log.settings()
+    robot, columns = job.options.load_for(job.robot, job.logs[0], settings.columns)
+    settings = replace(settings, columns=columns)
     logs = tuple(Log.of(source, robot, settings, job.log.from_, job.log.until) for source in job.logs)
     held_out = tuple(Log.of(source, robot, settings) for source in job.validate_on)
     model = job.fit.torque_model(robot)
@@ -198,7 +200,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
         bootstrap=resampled,
         notes=_notes(job, logs),
-        warnings=_warnings(result, estimate, fit.regression),
+        warnings=(*robot.notes, *_warnings(result, estimate, fit.regression)),
     )
 
 

@@ -71,6 +71,8 @@ class RobotInfoJson(TypedDict):
     never_seen: list[str]
     tolerance: float
     impossible_nominal: list[str]
+    held: dict[str, float]
+    notes: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +97,11 @@ class RobotInfo(PrintsAsDocument):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is wrong with the robot, a sentence each."""
-        wrong = ", ".join(self.inconsistent)
-        return (f"nominal inertia of {wrong} is not physically consistent",) if wrong else ()
+        """What is wrong with the robot, and what its reader decided by itself, a sentence each."""
+        distrusted = {joint.link.name for joint in self.robot.joints if not joint.link.known}
+        wrong = ", ".join(name for name in self.inconsistent if name not in distrusted)
+        told = (f"nominal inertia of {wrong} is not physically consistent",) if wrong else ()
+        return (*self.robot.notes, *told)
 
     def json(self) -> RobotInfoJson:
         """What scripts read of it (SI)."""
@@ -123,6 +127,8 @@ class RobotInfo(PrintsAsDocument):
             "never_seen": list(base.unseen),
             "tolerance": base.tolerance,
             "impossible_nominal": list(self.inconsistent),
+            "held": dict(robot.held),
+            "notes": list(robot.notes),
         }
 
     def document(self) -> Document:
@@ -205,6 +211,7 @@ def info(
     gravity: tuple[float, float, float] | None = None,
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
+    tip: str | None = None,
 ) -> RobotInfo:
     """Joints, limits, base parameters with their labels, and which parameters torque never shows (SI).
 
@@ -216,11 +223,14 @@ def info(
         gravity: in world axes, m/s²; None is the file's, or −z.
         mount: roll, pitch, yaw of the base in the world, rad.
         ignore_inertials: neither use nor check the inertias of the robot file.
+        tip: last link of the arm that is meant; joints off the way to it are held.
 
     Raises:
         RobotError: for what is no robot, naming file and element.
         UnknownName: for friction that does not exist.
     """
-    options = RobotOptions(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
+    options = RobotOptions(
+        lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip
+    )
     model = as_torque_model(options.load(robot), friction, rotor_inertia=rotor_inertia)
     return RobotInfo(model, base_parameters(model))

@@ -139,6 +139,7 @@ def reverse(
     gravity: tuple[float, float, float] | None = None,
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
+    tip: str | None = None,
     progress: Progress = silent,
 ) -> ReverseIdentification:
     """Base parameters (SI) from what a controller reports of its own model at still postures [Gaz2019]_.
@@ -153,12 +154,15 @@ def reverse(
         gravity: in world axes, m/s²; None is the file's, or −z.
         mount: roll, pitch, yaw of the base in the world, rad.
         ignore_inertials: neither use nor check the inertias of the robot file.
+        tip: last link of the arm that is meant; joints off the way to it are held.
         progress: hears what is being done.
 
     Raises:
         RecordingError: samples that cannot be read, or do not fit the robot.
     """
-    options = RobotOptions(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials)
+    options = RobotOptions(
+        lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip
+    )
     progress("reading")
     loaded = options.load(robot)
     known = _as_samples(samples, loaded)
@@ -183,7 +187,7 @@ def reverse(
         estimate=estimate,
         dropped=found.dropped,
         samples=known.source,
-        warnings=() if estimate.status is Status.CONVERGED else (estimate.status.value,),
+        warnings=(*loaded.notes, *(() if estimate.status is Status.CONVERGED else (estimate.status.value,))),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Unpack
 import numpy as np
 
 from dynid.chain.robot import Robot
+from dynid.chain.stand_ins import with_stand_ins
 from dynid.disk import read_json, read_text
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
@@ -66,7 +67,7 @@ def simulate(
     """A log with known truth, friction and noise: what the command ``dynid simulate`` does (SI).
 
     Args:
-        robot: built-in name, robot file or `Robot`; its inertias are the truth.
+        robot: built-in name, robot file or `Robot`; its inertias are the truth, rods where it knows none.
         trajectory: table t, q and dq and ddq where it has them: a file, a `Recording`, arrays by name, or a
             `Trajectory`; None is a smooth motion inside the limits.
         motion: without a trajectory: a random Fourier series, or one sine per joint.
@@ -81,7 +82,7 @@ def simulate(
             What the log gets wrong: noise_q, noise_dq, noise_tau, encoder_counts, torque_step, torque_offset, delay,
             jitter, stamp_noise, dropout, velocity, gains.
             The control loop: closed_loop, wrong, natural_frequency.
-            The robot file: lock, gravity, mount, ignore_inertials.
+            The robot file: lock, gravity, mount, ignore_inertials, tip.
 
     Raises:
         UnknownKeyword: a keyword that does not exist, naming the nearest.
@@ -90,7 +91,7 @@ def simulate(
     check_keywords(simulate, keywords, SimulateKeywords)
     number = None if isinstance(seed, np.random.Generator) else as_seed(seed)
     rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(number)
-    loaded = RobotOptions.of_keywords(keywords).load(robot)
+    loaded, guessed = _whole(RobotOptions.of_keywords(keywords).load(robot))
     sensors, loop = asked_sensors(keywords), asked_loop(keywords)
     model = as_torque_model(loaded, friction)
     theta = plausible_parameters(model, values=_values(friction_values, model))
@@ -111,7 +112,20 @@ def simulate(
         None if trajectory is None else fspath(trajectory) if isinstance(trajectory, str | PathLike) else "memory"
     )
     truth = truth_json(result, sensors, loop, friction=friction, seed=number, trajectory=followed)
-    return Simulation(result, truth, tuple(file for file in files if file.is_file()))
+    told = (
+        f"no inertia is known of {', '.join(guessed)}: rods of plausible size stand in, and are the truth of this log"
+    )
+    notes = (*loaded.notes, *((told,) if guessed else ()))
+    return Simulation(result, truth, tuple(file for file in files if file.is_file()), notes)
+
+
+def _whole(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
+    """A robot with rods for links that its URDF or MJCF file knows nothing of, and their names.
+
+    A table holds what its author typed: nothing is added to it.
+    """
+    path = Path(robot.source)
+    return with_stand_ins(robot) if path.is_file() and path.suffix.lower() != ".toml" else (robot, ())
 
 
 def _motion(

@@ -97,6 +97,8 @@ class Simulation(PrintsAsDocument):
     """The truth as it is written next to the log."""
     inputs: tuple[Path, ...] = ()
     """Files it was made from: none of them is ever replaced by its log."""
+    notes: tuple[str, ...] = ()
+    """What the reader of the robot file decided by itself, a sentence each."""
 
     @property
     def recording(self) -> Recording:
@@ -115,9 +117,9 @@ class Simulation(PrintsAsDocument):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Joints that go beyond their limits, a sentence each."""
+        """What was decided about the robot, and joints that go beyond their limits, a sentence each."""
         q, dq, tau = self.synthetic.motion.q, self.synthetic.motion.dq, self.synthetic.tau
-        told = []
+        told = [*self.notes]
         for j, joint in enumerate(self.model.robot.joints):
             limits = joint.limits
             beyond = {

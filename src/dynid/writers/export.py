@@ -11,7 +11,7 @@ from dynid.arrays import Transform
 from dynid.chain.placement import rotation_rpy, transform
 from dynid.disk import refuse_replacing
 from dynid.dynamics.threads import one_blas_thread
-from dynid.errors import ExportError, UnknownName
+from dynid.errors import ExportError, InconsistentModel, UnknownName
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
 from dynid.writers.exported import Exported, ExportOptions
@@ -74,7 +74,16 @@ def export(
     if exporter.root and template is None and not fresh:
         origin = robot_origin(known, exporter.root)
     options = replace(options, template=origin.path, lock={**origin.lock, **options.lock})
-    done = exporter.write(known, place, options)
+    try:
+        done = exporter.write(known, place, options)
+    except InconsistentModel:
+        raise
+    except ExportError as error:
+        if template is not None or origin.path is None:
+            raise
+        # The robot's own file cannot be edited; the model can be written all the same.
+        origin = replace(origin, path=None, reason=str(error))
+        done = exporter.write(known, place, replace(options, template=None))
     return replace(done, how=origin.how) if exporter.root else done
 
 

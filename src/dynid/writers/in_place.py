@@ -10,9 +10,14 @@ import numpy as np
 from scipy.linalg import eigh
 
 from dynid.chain.consistency import consistency
-from dynid.chain.formats.assembly import Carried, carried_bodies, frozen_joints, read_bodies, robot_of_bodies
+from dynid.chain.formats.angles import right_angles_written_out
+from dynid.chain.formats.assembly import Carried, carried_bodies, read_bodies, robot_of_bodies
 from dynid.chain.formats.bodies import Body, BodyTree
-from dynid.chain.formats.xml import Markup, parse_markup, read_markup
+from dynid.chain.formats.edits import Edit
+from dynid.chain.formats.includes import read_document
+from dynid.chain.formats.locks import HeldJoints, held_joints
+from dynid.chain.formats.mjcf_parts import read_compiler
+from dynid.chain.formats.xml import Markup, parse_markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import Joint, Robot
 from dynid.errors import ExportError, RobotError
@@ -47,6 +52,8 @@ class Template:
     held: Mapping[str, float]
     """Positions of joints that move in the file and not in the model, rad or m."""
     groups: tuple[Carried, ...]
+    right_angles: tuple[Edit, ...] = ()
+    """What makes right angles exact that the file rounds, where those of the model are."""
 
     def shares(self, links: Sequence[InertialParameters]) -> tuple[list[Share], list[str]]:
         """The inertia of every body that moves (SI), and what a reader should know about it.
@@ -71,13 +78,21 @@ class Template:
                 notices.append(f"{names}: kept as in the file; {group.bodies[0][0].name} has the rest of their sum")
             own = InertialParameters(link.pi - scale * others.pi)
             shares.append(Share(group.bodies[0][0], own, True))
-            shares += [Share(body, InertialParameters(scale * _of(body).pi), scale != 1.0) for body, _ in fixed]
+            # What a mesh or a shape weighs is written out: a copy of the file may lie where its meshes do not.
+            shares += [
+                Share(body, InertialParameters(scale * _of(body).pi), scale != 1.0 or _of_shapes(body))
+                for body, _ in fixed
+            ]
         return shares, notices
 
 
 def _of(body: Body) -> InertialParameters:
     assert body.inertial is not None
     return body.inertial.parameters
+
+
+def _of_shapes(body: Body) -> bool:
+    return body.inertial is not None and body.inertial.element is None
 
 
 def _scale(link: InertialParameters, others: InertialParameters) -> float:
@@ -98,7 +113,7 @@ def read_template(path: Path, robot: Robot, lock: Mapping[str, float], roots: tu
     Raises:
         ExportError: its joints are not those of the model; the message says which.
     """
-    document = read_markup(path)
+    document = read_document(path)
     if document.root.tag not in roots:
         raise ExportError(f"{path}: starts with <{document.root.tag}>, wanted is <{'> or <'.join(roots)}>")
     return template_of(document, robot, lock)
@@ -111,37 +126,61 @@ def template_of(document: Markup, robot: Robot, lock: Mapping[str, float]) -> Te
         ExportError: its joints are not those of the model.
     """
     tree = read_bodies(document)
-    moving = [body.joint.name for body in tree.bodies if body.joint is not None and body.moves]
+    right_angles: tuple[Edit, ...] = ()
     try:
-        if not set(robot.joint_names) <= set(moving):
-            raise ExportError(
-                f"{document.source}: its joints are {', '.join(moving)}, those of the model "
-                f"{', '.join(robot.joint_names)}; this is another robot"
-            )
-        held = frozen_joints(tree, lock)
-        extra = [name for name in moving if name not in robot.joint_names and name not in held]
-        if extra:
-            wanted = " ".join(f"`lock` {name}=VALUE" for name in extra)
-            raise ExportError(
-                f"{document.source}: {', '.join(extra)} can move in the file but not in the model; say where they "
-                f"stood: {wanted}"
-            )
-        found = robot_of_bodies(tree, "keep", lock)
+        found, held = _read_like(tree, robot, lock)
+        if not _same_joints(robot, found):
+            square = read_bodies(document, square=True)
+            found, held = _read_like(square, robot, lock)
+            radian = document.root.tag == "mujoco" and read_compiler(document).radian
+            tree, right_angles = square, tuple(right_angles_written_out(document, radian=radian))
     except RobotError as error:
         raise ExportError(f"{document.source}: cannot be edited in place: {error}") from error
-    if found.joint_names != robot.joint_names:
-        raise ExportError(
-            f"{document.source}: its joints are in another order than those of the model, "
-            f"{', '.join(robot.joint_names)}; this is another robot"
-        )
     for mine, theirs in zip(robot.joints, found.joints, strict=True):
         if mine.type != theirs.type or mine.parent != theirs.parent or not _same_place(mine, theirs):
             raise ExportError(
                 f"{document.source}: joint {mine.name!r} sits elsewhere than in the model; this is not the file "
                 "that the model was identified with"
             )
-    held = {name: value for name, value in held.items() if name in moving}
-    return Template(document, tree, found, held, carried_bodies(tree, held))
+    groups = carried_bodies(tree, held)
+    if not all(document.holds(body.element) for group in groups for body, _ in group.bodies):
+        raise ExportError(f"{document.source}: parts of the robot are copies, or come from other files")
+    return Template(document, tree, found, held, groups, right_angles)
+
+
+def _read_like(tree: BodyTree, robot: Robot, lock: Mapping[str, float]) -> tuple[Robot, dict[str, float]]:
+    """The robot of a file with the joints of the model, and where the others stand (rad or m).
+
+    Raises:
+        ExportError: its joints are not those of the model.
+    """
+    moving = [body.joint.name for body in tree.bodies if body.joint is not None and body.moves]
+    if not set(robot.joint_names) <= set(moving):
+        raise ExportError(
+            f"{tree.source}: its joints are {', '.join(moving)}, those of the model "
+            f"{', '.join(robot.joint_names)}; this is another robot"
+        )
+    stood = {name: position for name, position in {**robot.held, **lock}.items() if name in moving}
+    held = held_joints(tree, {**stood, **{name: lock[name] for name in lock if name not in stood}})
+    extra = [name for name in moving if name not in robot.joint_names and name not in held.positions]
+    if extra:
+        wanted = " ".join(f"`lock` {name}=VALUE" for name in extra)
+        raise ExportError(
+            f"{tree.source}: {', '.join(extra)} can move in the file but not in the model; say where: {wanted}"
+        )
+    # What the reader would hold by itself may be just what the model moves.
+    positions = {name: position for name, position in held.positions.items() if name not in robot.joint_names}
+    found = robot_of_bodies(tree, "keep", HeldJoints(positions))
+    if found.joint_names != robot.joint_names:
+        raise ExportError(
+            f"{tree.source}: its joints are in another order than those of the model, "
+            f"{', '.join(robot.joint_names)}; this is another robot"
+        )
+    return found, {name: value for name, value in positions.items() if name in moving}
+
+
+def _same_joints(robot: Robot, found: Robot) -> bool:
+    return all(_same_place(mine, theirs) for mine, theirs in zip(robot.joints, found.joints, strict=True))
 
 
 def _same_place(mine: Joint, theirs: Joint) -> bool:

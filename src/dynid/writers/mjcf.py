@@ -10,17 +10,9 @@ from lxml import etree
 from scipy.spatial.transform import Rotation
 
 from dynid.arrays import Array, Float, Matrix3, Vector3
+from dynid.chain.formats.edits import Edit, InsertChild, NewElement, RemoveAttribute, SetAttribute, edited
 from dynid.chain.formats.mjcf_parts import ORIENTATIONS, read_compiler, read_shape
-from dynid.chain.formats.xml import (
-    Edit,
-    Element,
-    InsertChild,
-    Markup,
-    NewElement,
-    RemoveAttribute,
-    SetAttribute,
-    edited,
-)
+from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, Joint, Robot
 from dynid.disk import write_whole
@@ -208,7 +200,7 @@ def _edited(template: Template, links: Sequence[InertialParameters], passive: Pa
             "a fresh file, without `template`"
         )
     shares, notices = template.shares(links)
-    edits: list[Edit] = []
+    edits: list[Edit] = [*template.right_angles]
     for share in shares:
         if share.body.virtual:
             if np.any(share.inertial.pi):

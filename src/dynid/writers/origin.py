@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dynid.chain.formats.xml import read_markup
+from dynid.chain.formats.includes import read_document
 from dynid.errors import ExportError, RobotError
 from dynid.regression.model import IdentifiedModel
 from dynid.writers.exported import Exported, ExportOptions
@@ -58,7 +58,7 @@ def robot_origin(model: IdentifiedModel, root: str) -> RobotOrigin:
     if not source.is_file():
         return RobotOrigin(None, lock, f"{source} is not here any more; `template` names another copy")
     try:
-        tag = read_markup(source).root.tag
+        tag = read_document(source).root.tag
     except RobotError as error:
         return RobotOrigin(None, lock, f"{source} cannot be edited: {error}")
     if tag != root:

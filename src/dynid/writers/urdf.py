@@ -11,8 +11,9 @@ import numpy as np
 from lxml import etree
 
 from dynid.arrays import Array, Float, Matrix3, Transform, Vector3
+from dynid.chain.formats.edits import Edit, InsertChild, NewElement, SetAttribute, edited
 from dynid.chain.formats.urdf import URDF_TENSOR
-from dynid.chain.formats.xml import Edit, Element, InsertChild, NewElement, SetAttribute, edited
+from dynid.chain.formats.xml import Element
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, STANDARD_GRAVITY, Joint, Robot
 from dynid.disk import write_whole
@@ -53,7 +54,7 @@ def write_urdf(model: IdentifiedModel, path: Path, options: ExportOptions = DEFA
     else:
         found = read_template(options.template, robot, options.lock, ("robot",))
         shares, told = found.shares(content.links)
-        data = content.signed(edited(found.document, [*_inertial_edits(shares), *_joint_edits(found, content.passive)]))
+        data = content.signed(edited(found.document, [*_edits(found, shares), *_joint_edits(found, content.passive)]))
         text = data.decode(found.document.encoding)
         notices, held = (*notices, *told), found.held
     motion = export_motion(TorqueModel(robot))
@@ -73,8 +74,8 @@ def _unsaid(robot: Robot) -> tuple[str, ...]:
     return (f"URDF has no gravity: the model was identified under [{axes}] m/s² in axes of the base",)
 
 
-def _inertial_edits(shares: Sequence[Share]) -> list[Edit]:
-    edits: list[Edit] = []
+def _edits(template: Template, shares: Sequence[Share]) -> list[Edit]:
+    edits: list[Edit] = [*template.right_angles]
     for share in shares:
         body, own = share.body, share.inertial
         if not share.changed or body.element is None:
@@ -95,11 +96,13 @@ def _inertial_edits(shares: Sequence[Share]) -> list[Edit]:
         if not np.array_equal(own.com, body.inertial.com):
             edits.append(_attribute(element, "origin", {"xyz": exact_numbers(own.com)}))
         edits.append(_attribute(element, "mass", {"value": exact_number(own.mass)}))
+        cells = {name: ("xyz".index(name[1]), "xyz".index(name[2])) for name in URDF_TENSOR}
+        values = {name: exact_number(float(tensor[cell])) for name, cell in cells.items()}
         inertia = element.find("inertia")
-        assert inertia is not None, "the reader insists on it"
-        for name in URDF_TENSOR:
-            value = float(tensor["xyz".index(name[1]), "xyz".index(name[2])])
-            edits.append(SetAttribute(inertia, name, exact_number(value)))
+        if inertia is None:
+            edits.append(InsertChild(element, NewElement("inertia", values)))
+        else:
+            edits += [SetAttribute(inertia, name, value) for name, value in values.items()]
     return edits
 
 

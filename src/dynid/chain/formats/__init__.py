@@ -1,6 +1,21 @@
 """Robot files: XML read as untrusted input, URDF and MJCF body by body, and the robot made of them."""
 
-MODULES = ("xml", "bodies", "urdf", "mjcf_parts", "mjcf", "assembly")
+MODULES = (
+    "decoding",
+    "xml",
+    "includes",
+    "edits",
+    "angles",
+    "bodies",
+    "urdf",
+    "mesh_mass",
+    "mjcf_parts",
+    "mjcf_ties",
+    "replicas",
+    "mjcf",
+    "locks",
+    "assembly",
+)
 """The order of this folder: a module imports only those before it."""
 
 __all__: list[str] = []

@@ -12,7 +12,8 @@ import numpy as np
 from dynid.arrays import Array, Float, Matrix3, Transform, Vector3, freeze_arrays
 from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.robot import STANDARD_GRAVITY, Limits
+from dynid.chain.limits import Limits
+from dynid.chain.robot import STANDARD_GRAVITY
 from dynid.errors import RobotFileError
 
 __all__ = ["Body", "BodyJoint", "BodyTree", "Inertial", "Mimic", "box_corners", "depth_first", "refuse_doubles"]
@@ -79,6 +80,8 @@ class BodyJoint:
     element: Element | None = None
     rotor_inertia: float = 0.0
     """Of rotor and gear at the joint (MJCF `armature`), kg·m² or kg."""
+    drawn: float = 0.0
+    """Position in which the file draws it (MJCF `ref`), rad or m: where it stays when nothing else is known."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -120,6 +123,10 @@ class BodyTree:
     """In base axes, m/s²."""
     document: Markup | None = None
     """None for a robot that does not come from XML."""
+    loops: tuple[tuple[str, str], ...] = ()
+    """Pairs of bodies that a constraint ties together, so that the joints between them form a closed loop."""
+    notes: tuple[str, ...] = ()
+    """What the reader passed over or decided by itself, a sentence each."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -135,35 +142,39 @@ class BodyTree:
         return RobotFileError(f"{self.describe(part.element, part.name)}: {problem}")
 
 
-def depth_first(document: Markup, bodies: Sequence[Body]) -> tuple[Body, ...]:
-    """The bodies in depth-first order, siblings as in the file.
+def depth_first(document: Markup, bodies: Sequence[Body]) -> tuple[tuple[Body, ...], tuple[str, ...]]:
+    """The bodies in depth-first order, siblings as in the file, and what was left out.
+
+    Of several roots the one that carries most moving joints is taken, the first of equals.
 
     Raises:
-        RobotFileError: no root, several roots, or a loop, naming the bodies.
+        RobotFileError: a loop of joints that nothing connects to a root, naming a body.
     """
-    roots = [body for body in bodies if body.parent is None]
-    if len(roots) > 1:
-        names = ", ".join(repr(body.name) for body in roots)
-        raise RobotFileError(
-            f"{document.source}: {len(roots)} links have no parent: {names}; a robot has one root, so connect the "
-            "others with joints or delete them"
-        )
     children: dict[str, list[Body]] = {}
     for body in bodies:
         if body.parent is not None:
             children.setdefault(body.parent, []).append(body)
-    ordered: list[Body] = []
-    stack = list(roots)
-    while stack:
-        body = stack.pop()
-        ordered.append(body)
-        stack += reversed(children.get(body.name, []))
-    if len(ordered) < len(bodies):
-        reached = {body.name for body in ordered}
-        loop = next(body for body in bodies if body.name not in reached)
+    trees: list[list[Body]] = []
+    for root in (body for body in bodies if body.parent is None):
+        ordered: list[Body] = []
+        stack = [root]
+        while stack:
+            body = stack.pop()
+            ordered.append(body)
+            stack += reversed(children.get(body.name, []))
+        trees.append(ordered)
+    reached = {body.name for tree in trees for body in tree}
+    loop = next((body for body in bodies if body.name not in reached), None)
+    if loop is not None:
         what = f"link {loop.name!r} is part of a loop of joints, so nothing connects it to the base"
         raise RobotFileError(f"{document.source}: {what}; remove the joint that closes the loop")
-    return tuple(ordered)
+    chosen = max(trees, key=lambda tree: sum(body.moves for body in tree))
+    others = [tree[0].name for tree in trees if tree is not chosen]
+    notes = (
+        f"several links have no parent: {chosen[0].name} is taken for the base, and what hangs on {', '.join(others)} "
+        "is left out",
+    )
+    return tuple(chosen), notes if others else ()
 
 
 def refuse_doubles(document: Markup, elements: Sequence[tuple[str, Element]], kind: str) -> None:

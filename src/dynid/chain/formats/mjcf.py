@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from dynid.arrays import Transform, Vector3
-from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial, Mimic, box_corners, refuse_doubles
+from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial, box_corners, refuse_doubles
+from dynid.chain.formats.includes import MAX_DEPTH, neighbour, read_document
+from dynid.chain.formats.mesh_mass import MeshAssets
 from dynid.chain.formats.mjcf_parts import (
     ACTUATORS,
     Compiler,
@@ -19,23 +22,26 @@ from dynid.chain.formats.mjcf_parts import (
     read_shape,
     welded,
 )
+from dynid.chain.formats.mjcf_ties import grafted, joint_reference, read_ties
+from dynid.chain.formats.replicas import write_out_replicas
 from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
+from dynid.chain.limits import Limits
 from dynid.chain.placement import rotation_about, transform, unit
-from dynid.chain.robot import Limits
 
 __all__ = ["MUJOCO_GRAVITY", "read_mjcf_bodies"]
 
 MUJOCO_GRAVITY = (0.0, 0.0, -9.81)
 """What MuJoCo takes when `<option>` says nothing, m/s²."""
 
-_GENERATORS = ("composite", "flexcomp", "replicate", "attach")
+_GENERATORS = ("composite", "flexcomp")
+"""Cables, cloth and soft bodies: no part of an arm."""
 _WORLD = "world"
 
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """A body element, where it is, and what it is called."""
+    """A body element (or an `<attach>`), where it is, and what it is called."""
 
     name: str
     element: Element
@@ -43,49 +49,115 @@ class _Place:
     T_parent_body: Transform
 
 
-def read_mjcf_bodies(document: Markup) -> BodyTree:
+def read_mjcf_bodies(document: Markup, *, square: bool = False, depth: int = 0) -> BodyTree:
     """Every body of an MJCF with the joint that carries it, SI, in MuJoCo's order.
 
-    Several joints of one body become a chain of bodies without mass.
+    Several joints of one body become a chain of bodies without mass. Free and ball joints are held. `square` makes
+    rounded right angles exact; `depth` counts the models that attach one another.
 
     Raises:
         RobotFileError: naming file, line and element.
     """
-    for element in document.elements:
-        if element.tag == "include":
-            raise document.fault(element, "other files are not followed; save the expanded model as one file first")
-    compiler = read_compiler(document)
+    compiler = read_compiler(document, square=square)
+    write_out_replicas(document, compiler)
     inherit_defaults(document)
-    reader = _Reader(document, compiler)
+    reader = _Reader(document, compiler, depth)
     bodies = [Body(_WORLD, None, None, None, element=document.root, virtual=True), *reader.bodies()]
     gravity = np.array(MUJOCO_GRAVITY)
     for option in document.root.iterchildren("option"):
         gravity = document.numbers(option, "gravity", 3, gravity.tolist())
-    return BodyTree(document.root.get("model") or "robot", document.source, tuple(bodies), gravity, document)
+        if any(flag.get("gravity") == "disable" for flag in option.iterchildren("flag")):
+            gravity = np.zeros(3)
+    return BodyTree(
+        document.root.get("model") or "robot",
+        document.source,
+        _with_total_mass(bodies, compiler.total_mass),
+        gravity,
+        document,
+        loops=(*reader.ties.loops, *reader.loops),
+        notes=(*reader.ties.notes, *reader.told()),
+    )
+
+
+def _with_total_mass(bodies: Sequence[Body], total_mass: float) -> tuple[Body, ...]:
+    """The bodies with masses and inertias scaled to a sum in kg; 0 leaves them."""
+    total = sum(body.inertial.mass for body in bodies if body.inertial is not None)
+    if not total_mass or not total > 0.0:
+        return tuple(bodies)
+    scale = total_mass / total
+
+    def scaled(inertial: Inertial) -> Inertial:
+        return replace(inertial, mass=scale * inertial.mass, tensor=scale * inertial.tensor)
+
+    return tuple(body if body.inertial is None else replace(body, inertial=scaled(body.inertial)) for body in bodies)
 
 
 class _Reader:
     """The walk through one `<worldbody>`; holds what applies to the whole file."""
 
-    def __init__(self, document: Markup, compiler: Compiler) -> None:
+    def __init__(self, document: Markup, compiler: Compiler, depth: int) -> None:
         self.document = document
         self.compiler = compiler
+        self.depth = depth
         self.joint_names = self._names("joint")
+        self.body_names = self._names("body")
         self.efforts = self._actuator_efforts()
-        self.mimics = self._equalities()
+        self.ties = read_ties(document, compiler, self.joint_names, self.body_names)
+        self.loops: list[tuple[str, str]] = []
+        self.held: list[str] = []
+        self.of_meshes: list[str] = []
+        self.generated: list[str] = []
+        self.of_models: list[str] = []
+        self.moved: set[str] = set()
+        self.meshes = MeshAssets(document, compiler.mesh_folder, strip_path=compiler.strip_path)
+
+    def told(self) -> tuple[str, ...]:
+        """What was decided on the way, a sentence each."""
+        notes = [*self.of_models]
+        if self.held:
+            notes.append(f"free and ball joints are held where the file draws them: {', '.join(self.held)}")
+        if self.of_meshes:
+            notes.append(
+                f"mass that only meshes know is missing, since these cannot be read: {', '.join(self.of_meshes)}"
+            )
+        if self.generated:
+            notes.append(f"left out, since no arm has such parts: {', '.join(dict.fromkeys(self.generated))}")
+        return tuple(notes)
 
     def bodies(self) -> Iterator[Body]:
-        body_names = self._names("body")
         worlds = list(self.document.root.iterchildren("worldbody"))
         if not worlds:
-            raise self.document.fault(self.document.root, "there is no <worldbody>; is this MJCF?")
+            raise self.document.fault(
+                self.document.root, "there is no <worldbody>; is this a part that other files include?"
+            )
         stack: list[_Place] = []
         for world in reversed(worlds):
-            stack += reversed(self._children(world, _WORLD, body_names))
+            stack += reversed(self._children(world, _WORLD))
         while stack:
             place = stack.pop()
+            if place.element.tag == "attach":
+                yield from self._attached(place)
+                continue
             yield from self._read(place)
-            stack += reversed(self._children(place.element, place.name, body_names))
+            stack += reversed(self._children(place.element, place.name))
+
+    def _attached(self, place: _Place) -> Iterator[Body]:
+        """The bodies of another model, their names with a prefix."""
+        document, element = self.document, place.element
+        name = document.text(element, "model")
+        assets = [asset for group in document.root.iterchildren("asset") for asset in group.iterchildren("model")]
+        file = next((a.get("file") for a in assets if (a.get("name") or Path(a.get("file", "")).stem) == name), None)
+        if file is None:
+            raise document.fault(element, f"attaches the model {name!r}, which no <asset> names")
+        if self.depth >= MAX_DEPTH:
+            raise document.fault(element, f"models attached more than {MAX_DEPTH} deep")
+        folder = Path(document.source).resolve().parent
+        other = read_document(neighbour(folder, file, document, element))
+        tree = read_mjcf_bodies(other, square=self.compiler.square, depth=self.depth + 1)
+        self.of_models += tree.notes
+        prefix = element.get("prefix", "")
+        self.loops += [(prefix + one, prefix + two) for one, two in tree.loops]
+        yield from grafted(tree, element.get("body"), prefix, place.parent, place.T_parent_body)
 
     def _names(self, tag: str) -> dict[Element, str]:
         """A name for every joint or body, made up for those without one as `joint1`, `body1`, …"""
@@ -112,9 +184,8 @@ class _Reader:
         while stack:
             element, T_body_frame = stack.pop()
             if element.tag in _GENERATORS:
-                raise self.document.fault(
-                    element, f"<{element.tag}> generates bodies and is not supported; write the bodies themselves"
-                )
+                self.generated.append(f"<{element.tag}>")
+                continue
             if element.tag != "frame":
                 yield element, T_body_frame
                 continue
@@ -125,25 +196,32 @@ class _Reader:
         position = self.document.numbers(element, "pos", 3, (0.0, 0.0, 0.0))
         return transform(self.compiler.rotation(self.document, element), position)
 
-    def _children(self, element: Element, name: str, names: dict[Element, str]) -> list[_Place]:
-        return [
-            _Place(names[child], child, name, T_body_frame @ self._pose(child))
-            for child, T_body_frame in self._contents(element)
-            if child.tag == "body"
-        ]
+    def _children(self, element: Element, name: str) -> list[_Place]:
+        places = []
+        for child, T_body_frame in self._contents(element):
+            if child.tag == "body":
+                places.append(_Place(self.body_names[child], child, name, T_body_frame @ self._pose(child)))
+            elif child.tag == "attach":
+                places.append(_Place("", child, name, T_body_frame))
+        return places
 
     def _read(self, place: _Place) -> Iterator[Body]:
         joints, shapes, inertial = [], [], None
         for element, T_body_frame in self._contents(place.element):
             if element.tag in ("joint", "freejoint"):
-                joints.append((element, T_body_frame))
+                if element.tag == "joint" and element.get("type", "hinge") in ("hinge", "slide"):
+                    joints.append((element, T_body_frame))
+                else:
+                    self.held.append(f"{self.joint_names[element]} of {place.name}")
             elif element.tag == "geom":
-                shapes.append(read_shape(self.document, self.compiler, element, T_body_frame))
+                shapes.append(read_shape(self.document, self.compiler, element, T_body_frame, self.meshes))
             elif element.tag == "inertial":
                 inertial = self._inertial(element, T_body_frame)
+        if joints or place.parent in self.moved:
+            self.moved.add(place.name)
         corners = [box_corners(shape.T_body_shape, np.array(shape.half_sizes)) for shape in shapes if shape.half_sizes]
         outline = np.concatenate(corners) if corners else np.zeros((0, 3))
-        chosen = self._choose(inertial, shapes)
+        chosen = self._choose(place.name, inertial, shapes)
         if not joints:
             weld = BodyJoint(f"{place.name} weld", "fixed", place.T_parent_body, element=place.element)
             yield Body(place.name, place.parent, weld, chosen, outline, place.element)
@@ -158,28 +236,27 @@ class _Reader:
         joint = self._joint(joints[-1][0], T_parent_body, joints[-1][1])
         yield Body(place.name, parent, joint, chosen, outline, place.element)
 
-    def _choose(self, inertial: Inertial | None, shapes: list[GeomShape]) -> Inertial | None:
+    def _choose(self, name: str, inertial: Inertial | None, shapes: list[GeomShape]) -> Inertial | None:
         policy = self.compiler.inertia_from_geometry
         if policy == "false" or (policy != "true" and inertial is not None):
-            return inertial
+            return self.compiler.bounded(inertial)
         parts = [shape.inertial for shape in shapes if shape.inertial is not None]
         if len(parts) < len(shapes):
-            # A mesh with mass: only the mesh knows, and meshes are never read.
+            # A mesh with mass: only the mesh knows. What the base weighs is no matter.
+            self.of_meshes += [name] if name in self.moved else []
             return None
         total = welded(parts)
-        return total if total.mass > 0.0 else None
+        return self.compiler.bounded(total if total.mass > 0.0 else None)
 
     def _inertial(self, element: Element, T_body_frame: Transform) -> Inertial:
-        mass = self.document.number(element, "mass")
-        self.document.text(element, "pos")
-        if (element.get("fullinertia") is None) == (element.get("diaginertia") is None):
-            raise self.document.fault(
-                element, "needs either 'diaginertia' or 'fullinertia'; without them MuJoCo knows no inertia either"
-            )
+        document, mass = self.document, self.document.number(element, "mass")
         T_body_inertial = T_body_frame @ self._pose(element)
+        if element.get("fullinertia") is None:
+            moments = document.numbers(element, "diaginertia", 3, (0.0, 0.0, 0.0))
+            return Inertial(mass, T_body_inertial, np.diag(moments), element)
         if element.get("diaginertia") is not None:
-            return Inertial(mass, T_body_inertial, np.diag(self.document.numbers(element, "diaginertia", 3)), element)
-        numbers = self.document.numbers(element, "fullinertia", 6)
+            raise document.fault(element, "needs either 'diaginertia' or 'fullinertia', not both")
+        numbers = document.numbers(element, "fullinertia", 6)
         tensor = InertialParameters.from_order([0.0, 0.0, 0.0, 0.0, *numbers], "mjcf").inertia
         return Inertial(mass, T_body_inertial, tensor, element)
 
@@ -191,20 +268,15 @@ class _Reader:
             T_{parent,body}(q) = T_{parent,body}(ref) \; T(p) \; J(axis, q - ref) \; T(-p)
         """
         name = self.joint_names[element]
-        kind = "free" if element.tag == "freejoint" else element.get("type", "hinge")
-        if kind not in ("hinge", "slide"):
-            raise self.document.fault(
-                element,
-                f"joint {name!r} of type {kind!r} is not supported, only hinge and slide; delete it for a fixed base, "
-                "or split it into hinges and slides",
-            )
         direction = self.document.numbers(element, "axis", 3, (0.0, 0.0, 1.0))
         if not np.any(direction):
             raise self.document.fault(element, f"the axis of joint {name!r} is zero; give it a direction")
         axis = T_body_frame[:3, :3] @ unit(direction)
         anchor = (T_body_frame @ [*self.document.numbers(element, "pos", 3, (0.0, 0.0, 0.0)), 1.0])[:3]
-        reference = self._reference(element)
-        revolute: Literal["revolute", "prismatic"] = "revolute" if kind == "hinge" else "prismatic"
+        reference = joint_reference(self.document, self.compiler, element)
+        revolute: Literal["revolute", "prismatic"] = (
+            "revolute" if element.get("type", "hinge") == "hinge" else "prismatic"
+        )
         return BodyJoint(
             name,
             revolute,
@@ -212,14 +284,11 @@ class _Reader:
             axis,
             _moved(revolute, axis, -reference) @ transform(translation=-anchor),
             self._limits(element, name),
-            self.mimics.get(name),
+            self.ties.mimics.get(name),
             element,
             self.document.number(element, "armature", 0.0),
+            reference,
         )
-
-    def _reference(self, joint: Element) -> float:
-        value = self.document.number(joint, "ref", 0.0)
-        return self.compiler.angle(value) if joint.get("type", "hinge") == "hinge" else value
 
     def _limits(self, element: Element, name: str) -> Limits:
         lower, upper = self._range(element, "range", "limited") or (-np.inf, np.inf)
@@ -255,34 +324,6 @@ class _Reader:
                 largest = np.inf if limit is None else gear * max(abs(limit[0]), abs(limit[1]))
                 efforts[joint] = efforts.get(joint, 0.0) + largest
         return efforts
-
-    def _equalities(self) -> dict[str, Mimic]:
-        """Joint couplings by the joint they drive; anything that closes a loop is refused."""
-        mimics: dict[str, Mimic] = {}
-        by_name = {name: element for element, name in self.joint_names.items()}
-        for group in self.document.root.iterchildren("equality"):
-            for element in group.iterchildren("*"):
-                if element.get("active") == "false":
-                    continue
-                if element.tag != "joint":
-                    raise self.document.fault(
-                        element,
-                        f"the constraint <{element.tag}> closes a loop, which is not supported; delete it or switch "
-                        'it off with active="false"',
-                    )
-                names = [name for key in ("joint1", "joint2") if (name := element.get(key)) is not None]
-                for name in names:
-                    if name not in by_name:
-                        raise self.document.fault(element, f"couples joint {name!r}, which does not exist")
-                driven = self.document.text(element, "joint1")
-                master = element.get("joint2")
-                constant, *slopes = self.document.numbers(element, "polycoef", None, (0.0, 1.0))
-                mimics[driven] = Mimic(
-                    master,
-                    (self._reference(by_name[driven]) + constant, *(slopes if master is not None else ())),
-                    0.0 if master is None else self._reference(by_name[master]),
-                )
-        return mimics
 
 
 def _moved(kind: Literal["revolute", "prismatic"], axis: Vector3, position: float) -> Transform:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Transform
+from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.bodies import Inertial
+from dynid.chain.formats.mesh_mass import MeshAssets
 from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.placement import rotation_about, transform
@@ -19,7 +21,7 @@ ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper"
 """Tags of actuators; MuJoCo keeps one set of defaults for all of them."""
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 _MASSLESS = ("plane", "hfield")
-_INHERITING = ("joint", "geom", "equality", *ACTUATORS)
+_INHERITING = ("joint", "geom", "mesh", "equality", *ACTUATORS)
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,20 @@ class Compiler:
     """``true``, ``false`` or ``auto``: only where `<inertial>` is missing."""
     inertia_groups: tuple[int, int] = (0, 5)
     """First and last geom group that has mass."""
+    least_mass: float = 0.0
+    """kg, `boundmass`: what every body weighs at least."""
+    least_moment: float = 0.0
+    """kg·m², `boundinertia`: what every principal moment is at least."""
+    balanced: bool = False
+    """`balanceinertia`: principal moments that break the triangle inequality are replaced by their mean."""
+    total_mass: float = 0.0
+    """kg, `settotalmass`: what all bodies weigh together; 0 where nothing is asked."""
+    mesh_folder: str = ""
+    """Folder of meshes, `meshdir` or `assetdir`."""
+    strip_path: bool = False
+    """Whether folders in the names of meshes do not count."""
+    square: bool = False
+    """Whether right angles that the file gives with few digits are exact."""
 
     def angle(self, value: float) -> float:
         """An angle of the file in rad."""
@@ -50,8 +66,13 @@ class Compiler:
         if len(given) > 1:
             raise document.fault(element, f"orientation given twice: {' and '.join(given)}; keep one")
         numbers = document.numbers(element, given[0], {"quat": 4, "axisangle": 4, "xyaxes": 6}.get(given[0], 3))
+        if self.square and self.radian and given[0] in ("euler", "axisangle"):
+            words = str(element.get(given[0])).split()
+            numbers[-1 if given[0] == "axisangle" else 0 :] = [
+                exact_right_angle(word) for word in words[-1 if given[0] == "axisangle" else 0 :]
+            ]
         if given[0] == "euler":
-            return self._euler(numbers)
+            return self.turned(numbers)
         length = np.linalg.norm(numbers[:3] if given[0] != "quat" else numbers)
         if length == 0.0:
             raise document.fault(element, f"attribute {given[0]!r} is zero; give it a direction")
@@ -68,8 +89,23 @@ class Compiler:
         y /= np.linalg.norm(y)
         return np.column_stack([x, y, np.cross(x, y)])
 
-    def _euler(self, angles: Float[Array, " 3"]) -> Matrix3:
-        """Lower-case letters turn about the moving axes, capitals about the fixed ones."""
+    def bounded(self, inertial: Inertial | None) -> Inertial | None:
+        """An inertia (SI) as MuJoCo raises and balances it before it is used."""
+        if not (self.least_mass or self.least_moment or self.balanced):
+            return inertial
+        if inertial is None:
+            inertial = Inertial(0.0, np.eye(4), np.zeros((3, 3)))
+        moments, axes = np.linalg.eigh(inertial.tensor)
+        raised = np.maximum(moments, self.least_moment)
+        if self.balanced and raised[0] + raised[1] < raised[2]:
+            raised = np.full(3, np.mean(raised))
+        mass = max(inertial.mass, self.least_mass)
+        if mass == inertial.mass and np.array_equal(raised, moments):
+            return inertial
+        return replace(inertial, mass=mass, tensor=axes @ np.diag(raised) @ axes.T)
+
+    def turned(self, angles: Float[Array, " 3"]) -> Matrix3:
+        """The rotation of three Euler angles (as in the file); letters turn about moving axes, capitals about fixed."""
         R = np.eye(3)
         for letter, angle in zip(self.eulerseq, angles, strict=True):
             turn = rotation_about(np.eye(3)["xyz".index(letter.lower())], self.angle(angle))
@@ -77,19 +113,19 @@ class Compiler:
         return R
 
 
-def read_compiler(document: Markup) -> Compiler:
-    """The settings of all `<compiler>` elements; later ones win.
+def read_compiler(document: Markup, *, square: bool = False) -> Compiler:
+    """The settings of all `<compiler>` elements; later ones win. `square` makes rounded right angles exact.
 
     Raises:
-        RobotFileError: a setting that would change inertias behind the file's back.
+        RobotFileError: a setting that cannot be followed.
     """
     merged: dict[str, str] = {}
+    bounds = {"boundmass": 0.0, "boundinertia": 0.0, "settotalmass": -1.0}
     for element in document.root.iterchildren("compiler"):
         merged.update({str(name): str(value) for name, value in element.attrib.items()})
         if merged.get("coordinate", "local") != "local":
             raise document.fault(element, "global coordinates are not supported (nor are they in MuJoCo since 2.3.4)")
-        if document.number(element, "settotalmass", -1.0) > 0.0:
-            raise document.fault(element, "settotalmass rescales every mass; write the masses themselves instead")
+        bounds |= {name: document.number(element, name, bounds[name]) for name in bounds}
         if element.get("inertiagrouprange") is not None:
             document.numbers(element, "inertiagrouprange", 2)
         sequence = merged.get("eulerseq", "xyz")
@@ -102,6 +138,13 @@ def read_compiler(document: Markup) -> Compiler:
         autolimits=merged.get("autolimits", "true") == "true",
         inertia_from_geometry=merged.get("inertiafromgeom", "auto"),
         inertia_groups=(first, last),
+        least_mass=max(bounds["boundmass"], 0.0),
+        least_moment=max(bounds["boundinertia"], 0.0),
+        balanced=merged.get("balanceinertia") == "true",
+        total_mass=max(bounds["settotalmass"], 0.0),
+        mesh_folder=merged.get("meshdir", merged.get("assetdir", "")),
+        strip_path=merged.get("strippath") == "true",
+        square=square,
     )
 
 
@@ -206,7 +249,9 @@ class GeomShape:
     """None for a mesh with mass, whose inertia only the mesh knows."""
 
 
-def read_shape(document: Markup, compiler: Compiler, geom: Element, T_body_frame: Transform) -> GeomShape:
+def read_shape(
+    document: Markup, compiler: Compiler, geom: Element, T_body_frame: Transform, meshes: MeshAssets | None = None
+) -> GeomShape:
     """A geom in its body's frame, SI; weightless outside the compiler's inertia groups."""
     kind = geom.get("type", "sphere" if geom.get("mesh") is None else "mesh")
     first, last = compiler.inertia_groups
@@ -220,7 +265,8 @@ def read_shape(document: Markup, compiler: Compiler, geom: Element, T_body_frame
     T_frame_shape = transform(compiler.rotation(document, geom), document.numbers(geom, "pos", 3, (0.0, 0.0, 0.0)))
     nothing = Inertial(0.0, np.eye(4), np.zeros((3, 3)))
     if kind in _MASSLESS or kind in ("mesh", "sdf") or geom.get("mesh") is not None:
-        return GeomShape(None, T_body_frame @ T_frame_shape, nothing if weightless else None)
+        solid = _of_mesh(document, geom, density, T_body_frame @ T_frame_shape, meshes) if kind == "mesh" else None
+        return GeomShape(None, T_body_frame @ T_frame_shape, nothing if weightless else solid)
     sizes = list(document.numbers(geom, "size", None))
     if geom.get("fromto") is not None:
         ends = document.numbers(geom, "fromto", 6)
@@ -236,6 +282,17 @@ def read_shape(document: Markup, compiler: Compiler, geom: Element, T_body_frame
         return GeomShape(half_sizes, T_body_shape, None)
     solid = nothing if weightless else Inertial(mass, T_body_shape, mass * np.diag(per_mass))
     return GeomShape(half_sizes, T_body_shape, solid)
+
+
+def _of_mesh(
+    document: Markup, geom: Element, density: float, T_body_mesh: Transform, meshes: MeshAssets | None
+) -> Inertial | None:
+    """What a geom with a mesh weighs (SI); None where the mesh cannot be read."""
+    solid = None if meshes is None else meshes.solid(geom.get("mesh", ""))
+    if solid is None or geom.get("shellinertia") == "true":
+        return None
+    mass = document.number(geom, "mass", density * solid.volume)
+    return Inertial(mass, T_body_mesh @ transform(translation=solid.centre), mass * solid.moments)
 
 
 def _solid(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from dynid.arrays import Array, Float, Transform
+from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.bodies import (
     Body,
     BodyJoint,
@@ -20,11 +22,12 @@ from dynid.chain.formats.bodies import (
     depth_first,
     refuse_doubles,
 )
-from dynid.chain.formats.xml import Element, Markup
+from dynid.chain.formats.xml import RUN_XACRO, Element, Markup
 from dynid.chain.inertia import InertialParameters
+from dynid.chain.limits import Limits
 from dynid.chain.placement import rotation_rpy, transform
-from dynid.chain.robot import Limits
 from dynid.errors import RobotFileError
+from dynid.prose import counted
 
 __all__ = ["URDF_TENSOR", "read_urdf_bodies"]
 
@@ -39,100 +42,179 @@ _KINDS: dict[str, Literal["revolute", "prismatic", "fixed"]] = {
 }
 
 
-def read_urdf_bodies(document: Markup) -> BodyTree:
-    """Every link of a URDF with the joint that carries it, SI.
+WORTH_SAYING = 1e-7
+"""rad; a right angle that is rounded by less is made exact without a word."""
+_FREE = ("floating", "planar", "ball", "spherical", "universal", "screw", "revolute2", "gearbox")
+"""Joints of more than one degree of freedom, or that are none: what they carry is held where the file draws it."""
+
+
+def read_urdf_bodies(document: Markup, *, square: bool = False) -> BodyTree:
+    """Every link of a URDF with the joint that carries it, SI; `square` makes rounded right angles exact.
 
     Raises:
         RobotFileError: naming file, line and element.
     """
-    robot = document.root
-    for element in robot.iterchildren("include"):
-        raise document.fault(
-            element, "URDF has no includes; expand the file first: xacro robot.urdf.xacro > robot.urdf"
-        )
-    links = [(document.text(link, "name"), link) for link in robot.iterchildren("link")]
-    joints = [(document.text(joint, "name"), joint) for joint in robot.iterchildren("joint")]
-    if not links:
-        raise document.fault(robot, "there is no <link>; is this a URDF?")
-    refuse_doubles(document, links, "link")
-    refuse_doubles(document, joints, "joint")
-    carried = _carried(document, {name for name, _ in links}, joints)
-    bodies = []
-    for name, link in links:
-        parent, joint = carried.get(name, (None, None))
-        bodies.append(Body(name, parent, joint, _inertial(document, link), _corners(document, link), link))
-    fallback = Path(document.source).stem
-    return BodyTree(robot.get("name") or fallback, document.source, depth_first(document, bodies), document=document)
+    return _Reader(document, square=square).tree()
 
 
-def _carried(
-    document: Markup, links: set[str], joints: list[tuple[str, Element]]
-) -> dict[str, tuple[str | None, BodyJoint | None]]:
-    """Child link to its parent link and joint."""
-    carried: dict[str, tuple[str | None, BodyJoint | None]] = {}
-    masters: set[str] = {name for name, _ in joints}
-    for name, element in joints:
-        ends = []
-        for end in ("parent", "child"):
-            reference = _child(document, element, end)
-            link = document.text(reference, "link")
-            if link not in links:
-                raise document.fault(reference, f"joint {name!r} names the link {link!r}, which does not exist")
-            ends.append(link)
-        parent, child = ends
-        if child in carried:
-            other = carried[child][1]
-            assert other is not None
-            raise document.fault(
-                element, f"link {child!r} is already carried by joint {other.name!r}; closed loops are not supported"
+class _Reader:
+    """The walk through one `<robot>`; gathers what it had to decide by itself."""
+
+    def __init__(self, document: Markup, *, square: bool) -> None:
+        self.document = document
+        self.square = square
+        self.notes: list[str] = []
+        self.held: dict[str, str] = {}
+        self.partial: list[str] = []
+        self.n_squared = 0
+
+    def tree(self) -> BodyTree:
+        document, robot = self.document, self.document.root
+        links = [(document.text(link, "name"), link) for link in robot.iterchildren("link")]
+        joints = [(document.text(joint, "name"), joint) for joint in robot.iterchildren("joint")]
+        self._refuse_unexpanded(links)
+        if not links:
+            raise document.fault(robot, "there is no <link>; is this a URDF?")
+        refuse_doubles(document, links, "link")
+        refuse_doubles(document, joints, "joint")
+        names = {name for name, _ in links}
+        carried = self._carried(names, joints)
+        absent = dict.fromkeys(parent for parent, _ in carried.values() if parent not in names)
+        if absent:
+            self.notes.append(f"links that joints name but the file lacks: {', '.join(absent)}; taken for empty frames")
+        bodies = [Body(name, None, None, None, element=robot, virtual=True) for name in absent]
+        for name, link in links:
+            parent, joint = carried.get(name, (None, None))
+            bodies.append(Body(name, parent, joint, self._inertial(name, link), _corners(document, link), link))
+        ordered, told = depth_first(document, bodies)
+        if self.held:
+            listed = ", ".join(f"{name} ({kind})" for name, kind in self.held.items())
+            self.notes.append(f"joints that no single axis describes are held where the file draws them: {listed}")
+        if self.partial:
+            self.notes.append(f"inertias without mass, or without all six moments: {', '.join(self.partial)}")
+        if self.n_squared:
+            self.notes.append(
+                f"right angles given with few digits, as 3.1416, are exact at {counted(self.n_squared, 'joint')}"
             )
-        if parent == child:
-            raise document.fault(element, f"link {child!r} cannot carry itself")
-        joint = _joint(document, name, element)
-        if joint.mimic is not None and joint.mimic.master not in masters:
-            raise document.fault(element, f"mimics joint {joint.mimic.master!r}, which does not exist")
-        carried[child] = (parent, joint)
-    return carried
+        name = robot.get("name") or Path(document.source).stem
+        return BodyTree(name, document.source, ordered, document=document, notes=(*self.notes, *told))
 
+    def _refuse_unexpanded(self, links: list[tuple[str, Element]]) -> None:
+        """Macros that say something of the robot cannot be passed over; what is left over once they ran can."""
+        document = self.document
+        for element in document.root.iterchildren("include"):
+            raise document.fault(element, f"URDF has no includes; {RUN_XACRO}")
+        if not document.macros:
+            return
+        if not links:
+            raise RobotFileError(f"{document.source}, {document.macros[0]}: unexpanded macro; {RUN_XACRO}")
+        more = f" and {len(document.macros) - 1} more" if len(document.macros) > 1 else ""
+        self.notes.append(f"leftovers of xacro are passed over: {document.macros[0]}{more}")
 
-def _joint(document: Markup, name: str, element: Element) -> BodyJoint:
-    kind = document.text(element, "type")
-    if kind not in _KINDS:
-        known = ", ".join(_KINDS)
-        raise document.fault(
-            element,
-            f"joint type {kind!r} is not supported, only {known}; make it fixed, or split it into one-axis joints",
+    def _carried(self, links: set[str], joints: list[tuple[str, Element]]) -> dict[str, tuple[str, BodyJoint]]:
+        """Child link to its parent link and joint."""
+        document = self.document
+        carried: dict[str, tuple[str, BodyJoint]] = {}
+        masters = {name for name, _ in joints}
+        for name, element in joints:
+            parent, child = (document.text(_child(document, element, end), "link") for end in ("parent", "child"))
+            if child not in links:
+                self.notes.append(f"joint {name} is left out: its link {child} is not in the file")
+                continue
+            if parent == child:
+                raise document.fault(element, f"link {child!r} cannot carry itself")
+            if child in carried:
+                self.notes.append(
+                    f"joint {name} is left out: it would close a loop, since {carried[child][1].name} carries {child}"
+                )
+                continue
+            joint = self._joint(name, element)
+            if joint.mimic is not None and joint.mimic.master not in masters:
+                self.notes.append(f"joint {name} mimics {joint.mimic.master}, which is not in the file; it is held")
+                joint = replace(joint, mimic=Mimic(None, joint.mimic.coefficients[:1]))
+            carried[child] = (parent, joint)
+        return carried
+
+    def _joint(self, name: str, element: Element) -> BodyJoint:
+        document, kind = self.document, self.document.text(element, "type").strip().lower()
+        T_parent_joint = self._placed(element)
+        if kind in _FREE:
+            self.held[name] = kind
+            kind = "fixed"
+        if kind not in _KINDS:
+            raise document.fault(
+                element,
+                f"joint type {kind!r} is not supported, only {', '.join(_KINDS)}; make it fixed, or split it into "
+                "one-axis joints",
+            )
+        if kind == "fixed":
+            return BodyJoint(name, "fixed", T_parent_joint, element=element)
+        axis_element = element.find("axis")
+        axis = np.array([1.0, 0.0, 0.0])
+        if axis_element is not None:
+            axis = document.numbers(axis_element, "xyz", 3, axis.tolist())
+            if not np.any(axis):
+                raise document.fault(axis_element, f"the axis of joint {name!r} is zero; give it a direction")
+        return BodyJoint(
+            name,
+            _KINDS[kind],
+            T_parent_joint,
+            axis,
+            limits=_limits(document, element, bounded=kind != "continuous"),
+            mimic=_mimic(document, element),
+            element=element,
         )
-    T_parent_joint = _origin(document, element)
-    if kind == "fixed":
-        return BodyJoint(name, "fixed", T_parent_joint, element=element)
-    axis_element = element.find("axis")
-    axis = np.array([1.0, 0.0, 0.0])
-    if axis_element is not None:
-        axis = document.numbers(axis_element, "xyz", 3)
-        if not np.any(axis):
-            raise document.fault(axis_element, f"the axis of joint {name!r} is zero; give it a direction")
-    return BodyJoint(
-        name,
-        _KINDS[kind],
-        T_parent_joint,
-        axis,
-        limits=_limits(document, element, bounded=kind != "continuous"),
-        mimic=_mimic(document, element),
-        element=element,
-    )
+
+    def _placed(self, element: Element) -> Transform:
+        """The joint frame in the parent's; with `square` right angles that the file rounds are exact."""
+        origin = element.find("origin")
+        words = "" if origin is None else origin.get("rpy", "")
+        T = _origin(self.document, element)
+        if not self.square or not words:
+            return T
+        angles = [exact_right_angle(word) for word in words.split()]
+        change = max(abs(angle - float(word)) for angle, word in zip(angles, words.split(), strict=True))
+        self.n_squared += change > WORTH_SAYING
+        return transform(rotation_rpy(*angles), T[:3, 3])
+
+    def _inertial(self, name: str, link: Element) -> Inertial | None:
+        """What the first `<inertial>` says; a tensor that is not complete is none, as for Pinocchio."""
+        document, element = self.document, link.find("inertial")
+        if element is None:
+            return None
+        weight, inertia = element.find("mass"), element.find("inertia")
+        weighed = weight is not None and weight.get("value") is not None
+        mass = document.number(weight, "value") if weight is not None and weighed else 0.0
+        numbers = [0.0] * 6
+        if weighed and inertia is not None and all(inertia.get(key) is not None for key in URDF_TENSOR):
+            numbers = [document.number(inertia, key) for key in URDF_TENSOR]
+        else:
+            self.partial.append(name)
+        T_body_inertial = _origin(document, element)
+        tensor = InertialParameters.from_order([0.0, 0.0, 0.0, 0.0, *numbers], "urdf").inertia
+        return Inertial(mass, T_body_inertial, tensor, element)
 
 
 def _limits(document: Markup, joint: Element, *, bounded: bool) -> Limits:
+    """Limits as written; what is not a number is unknown."""
     element = joint.find("limit")
     if element is None:
         return Limits()
     lower, upper = -np.inf, np.inf
     # URDF's default for one missing bound is 0; with both missing the file says nothing about positions.
-    if bounded and (element.get("lower") is not None or element.get("upper") is not None):
-        lower, upper = document.number(element, "lower", 0.0), document.number(element, "upper", 0.0)
-    rates = {name: document.number(element, name, np.inf) for name in ("velocity", "effort", "acceleration", "jerk")}
-    return Limits(lower, upper, **rates)
+    if bounded and (element.get("lower") or element.get("upper")):
+        lower, upper = _limit(document, element, "lower", 0.0), _limit(document, element, "upper", 0.0)
+        lower, upper = (-np.inf if np.isnan(lower) else lower), (np.inf if np.isnan(upper) else upper)
+    rates = {name: _limit(document, element, name, np.inf) for name in ("velocity", "effort", "acceleration", "jerk")}
+    return Limits(lower, upper, **{name: np.inf if np.isnan(value) else value for name, value in rates.items()})
+
+
+def _limit(document: Markup, element: Element, name: str, default: float) -> float:
+    """A limit (SI); nan where it is no finite number."""
+    try:
+        return document.number(element, name, default) if element.get(name) else default
+    except RobotFileError:
+        return np.nan
 
 
 def _mimic(document: Markup, joint: Element) -> Mimic | None:
@@ -141,20 +223,6 @@ def _mimic(document: Markup, joint: Element) -> Mimic | None:
         return None
     line = document.number(element, "offset", 0.0), document.number(element, "multiplier", 1.0)
     return Mimic(document.text(element, "joint"), line)
-
-
-def _inertial(document: Markup, link: Element) -> Inertial | None:
-    elements = link.findall("inertial")
-    if not elements:
-        return None
-    if len(elements) > 1:
-        raise document.fault(elements[1], f"link {link.get('name')!r} has two <inertial> elements; keep one")
-    element = elements[0]
-    mass = document.number(_child(document, element, "mass"), "value")
-    inertia = _child(document, element, "inertia")
-    numbers = [document.number(inertia, name) for name in URDF_TENSOR]
-    tensor = InertialParameters.from_order([0.0, 0.0, 0.0, 0.0, *numbers], "urdf").inertia
-    return Inertial(mass, _origin(document, element), tensor, element)
 
 
 def _child(document: Markup, element: Element, tag: str) -> Element:
@@ -173,8 +241,9 @@ def _origin(document: Markup, element: Element) -> Transform:
     if origin.get("quat_xyzw") is not None:
         raise document.fault(origin, "quat_xyzw is not supported; write the rotation as rpy")
     zero = (0.0, 0.0, 0.0)
-    roll, pitch, yaw = document.numbers(origin, "rpy", 3, zero)
-    return transform(rotation_rpy(roll, pitch, yaw), document.numbers(origin, "xyz", 3, zero))
+    roll, pitch, yaw = document.numbers(origin, "rpy", 3, zero) if origin.get("rpy", "").strip() else zero
+    xyz = document.numbers(origin, "xyz", 3, zero) if origin.get("xyz", "").strip() else zero
+    return transform(rotation_rpy(roll, pitch, yaw), xyz)
 
 
 def _corners(document: Markup, link: Element) -> Float[Array, "n_corners 3"]:
