@@ -32,7 +32,7 @@ __all__ = [
 def _logistic(x: Array) -> Array:
     from scipy.special import expit
 
-    return expit(x)
+    return np.asarray(expit(x))
 
 
 FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
