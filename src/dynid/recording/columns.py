@@ -104,14 +104,14 @@ def layout(table: LogTable, joint_names: Sequence[str], columns: ColumnMap) -> L
         names += places
         if signal == "t":
             factors += [
-                unit_factor("t", columns.units.t) * _written_factor(table.source, signal, places[0], columns),
+                unit_factor("t", columns.units.t) * _written_factor(table, signal, places[0], columns),
                 *[1e-9] * (len(places) - 1),
             ]
         elif signal in WRENCH_SIGNALS:
             factors += [float(columns.wrench_sign)] * len(places)
         else:
             factors += [
-                columns.factor(signal, joint) * _written_factor(table.source, signal, place, columns)
+                columns.factor(signal, joint) * _written_factor(table, signal, place, columns)
                 for joint, place in zip(joint_names, places, strict=True)
             ]
     reused = [name for name, count in Counter(names).items() if count > 1]
@@ -123,16 +123,16 @@ def layout(table: LogTable, joint_names: Sequence[str], columns: ColumnMap) -> L
     return Layout(table.source, tuple(joint_names), tuple(names), np.array(factors), spans, columns.rate_hz)
 
 
-def _written_factor(source: str, signal: str, name: str, columns: ColumnMap) -> float:
-    """The factor of a unit that stands in the name of a column; a map that says units knows better."""
-    unit = unit_of(name)
+def _written_factor(table: LogTable, signal: str, name: str, columns: ColumnMap) -> float:
+    """The factor of a unit that stands in the name of a column, or below; a map that says units knows better."""
+    unit = unit_of(name) or table.units.get(name)
     said: object = getattr(columns.units, signal)
     if unit is None or (said != "s" if signal == "t" else bool(said)):
         return 1.0
     try:
         return unit_factor(signal, unit)
     except ValueError as error:
-        raise RecordingError(f"{source}: column {name!r}: {error}; say the unit in a column map") from error
+        raise RecordingError(f"{table.source}: column {name!r}: {error}; say the unit in a column map") from error
 
 
 class _Search:

@@ -37,6 +37,8 @@ class LogTable:
     """Reads the named columns, in blocks of this many samples (the last may be shorter)."""
     unfit: Mapping[str, str] = field(default_factory=dict)
     """What else the file holds under a name, and why it is not a column."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Units that the file says of its columns, beside those in their names."""
 
 
 def _never(path: Path) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from dynid.chain.robot import Robot
 from dynid.errors import RecordingError
 from dynid.recording.conditioning import Samples
+from dynid.recording.formats.text_stream import PACKED_SUFFIXES
 from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
 from dynid.recording.readers import read_raw, read_recording, stream_recording
@@ -80,7 +81,7 @@ class Log:
         """Whether the file is streamed rather than held."""
         if self.held or isinstance(self.source, RawLog) or not self.source.is_file():
             return False
-        most = PACKED_BYTES if self.source.suffix.lower() == ".gz" else STREAMED_BYTES
+        most = PACKED_BYTES if self.source.suffix.lower() in PACKED_SUFFIXES else STREAMED_BYTES
         return self.source.stat().st_size > most
 
     @cached_property
