@@ -12,14 +12,13 @@ import pytest
 import scipy.io
 
 from dynid.errors import DynidError, RecordingError
-from dynid.recording import ColumnMap, read_recording, stream_recording
+from dynid.recording import read_recording, stream_recording
 from tests.recording.logs import (
     JOINTS,
     WRITERS,
     arrays_of,
     columns_of,
     csv_text,
-    joint_states,
     make_recording,
     write_bag,
 )
@@ -237,15 +236,3 @@ def test_a_bag_without_joint_states_is_explained(tmp_path, rng):
         RecordingError, match=r"no samples, because none of 55 messages has all of t, q\.shoulder, q\.fin"
     ):
         read_recording(tmp_path / "log.bag", ("shoulder", "finger"))
-
-
-def test_a_message_without_a_time_is_explained(tmp_path, rng, monkeypatch):
-    assert next(joint_states(make_recording(rng)))[1] == JOINTS[::-1]
-    monkeypatch.setattr("tests.recording.logs.EPOCH_NS", 0)
-    write_bag(tmp_path / "log.bag", make_recording(rng))
-    with pytest.raises(
-        RecordingError, match=r'message 0 of /joint_states has no time in its header; write stamps = "rec'
-    ):
-        read_recording(tmp_path / "log.bag", JOINTS)
-    columns = ColumnMap(stamps="received", gear={}, joints={})
-    assert read_recording(tmp_path / "log.bag", JOINTS, columns=columns).n_samples == 50

@@ -35,17 +35,26 @@ if TYPE_CHECKING:
     from dynid.recording.readers import LOG_FORMATS as LOG_FORMATS
     from dynid.recording.readers import read_raw as read_raw
     from dynid.recording.readers import read_recording as read_recording
+    from dynid.recording.readers import stream_raw as stream_raw
     from dynid.recording.readers import stream_recording as stream_recording
     from dynid.recording.recording import Intervals as Intervals
     from dynid.recording.recording import Recording as Recording
+    from dynid.recording.repairs import LogRepair as LogRepair
+    from dynid.recording.tidying import tidied as tidied
 
 MODULES = (
     "recording",
     "spelling",
+    "repairs",
     "raw",
+    "clock",
+    "wild_cells",
+    "held_rows",
+    "tidying",
     "column_map",
     "column_map_edits",
     "log_format",
+    "joint_match",
     "columns",
     "formats",
     "readers",
@@ -70,7 +79,9 @@ _HOMES = {
     "dynid.recording.log_format": ("LogBlock", "LogFormat", "LogTable"),
     "dynid.recording.log_settings": ("LogSettings",),
     "dynid.recording.raw": ("RawLog",),
-    "dynid.recording.readers": ("LOG_FORMATS", "read_raw", "read_recording", "stream_recording"),
+    "dynid.recording.repairs": ("LogRepair",),
+    "dynid.recording.tidying": ("tidied",),
+    "dynid.recording.readers": ("LOG_FORMATS", "read_raw", "read_recording", "stream_raw", "stream_recording"),
     "dynid.recording.recording": ("Intervals", "Recording"),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -14,8 +14,10 @@ from dynid.arrays import Array, Float
 from dynid.errors import RecordingError
 from dynid.prose import counted
 from dynid.recording.column_map import EVERY, ColumnMap, unit_factor
+from dynid.recording.joint_match import joints_of_columns, matched_joints
 from dynid.recording.log_format import LogBlock, LogTable
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
+from dynid.recording.repairs import LogRepair
 from dynid.recording.spelling import STEMS, TIME_NAMES, bare, numbered_patterns, stamp_parts, unit_of
 
 __all__ = ["Layout", "layout"]
@@ -40,6 +42,8 @@ class Layout:
     """The columns of `t` and of each signal, among `columns`."""
     rate_hz: float | None = None
     """Samples per second, in place of a time column."""
+    repairs: tuple[LogRepair, ...] = ()
+    """What was put right to find them."""
 
     def signals(self, block: LogBlock) -> dict[str, Float[Array, "n_samples _"]]:
         """The columns of `t` and of each signal of a block, in SI units at the joint."""
@@ -89,6 +93,12 @@ def layout(table: LogTable, joint_names: Sequence[str], columns: ColumnMap) -> L
         raise RecordingError(
             f"{table.source}: duplicated column names: {', '.join(twice)}; rename or delete the copies"
         )
+    called: dict[str, str] = {}
+    first = _Search(table, tuple(joint_names), columns)
+    first.joint_signal("q")
+    if first.missing and not columns.joints:
+        called = matched_joints(table.source, joint_names, joints_of_columns(table.names))
+        columns = columns.model_copy(update={"joints": called}) if called else columns
     search = _Search(table, tuple(joint_names), columns)
     found = {"t": search.time(), **{signal: search.joint_signal(signal) for signal in JOINT_SIGNALS}}
     found |= {signal: search.wrench(signal) for signal in WRENCH_SIGNALS}
@@ -120,7 +130,19 @@ def layout(table: LogTable, joint_names: Sequence[str], columns: ColumnMap) -> L
             f"{table.source}: {', '.join(reused)} would stand for several signals or joints; "
             "give each its own column in the column map"
         )
-    return Layout(table.source, tuple(joint_names), tuple(names), np.array(factors), spans, columns.rate_hz)
+    told = (*table.repairs, *([_called(called)] if called else []))
+    return Layout(table.source, tuple(joint_names), tuple(names), np.array(factors), spans, columns.rate_hz, told)
+
+
+def _called(joints: Mapping[str, str]) -> LogRepair:
+    """What is said of joints that the log calls otherwise than the robot."""
+    pairs = ", ".join(f"{name} for {joint}" for joint, name in joints.items())
+    return LogRepair(
+        "joint-names",
+        f"the log calls the joints otherwise than the robot: {pairs}",
+        "the log and the robot file come from different drivers or namespaces",
+        "they are matched by what their names have in common; a table joints in a column map says it otherwise",
+    )
 
 
 def _written_factor(table: LogTable, signal: str, name: str, columns: ColumnMap) -> float:

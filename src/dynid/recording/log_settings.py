@@ -20,6 +20,10 @@ from dynid.recording.recording import Recording
 
 __all__ = ["LogSettings"]
 
+WIDEST_CUTOFF = 0.4
+"""Cut-off of a low-pass over the sampling rate, at most; its stop band begins at 4/3 of it, the Nyquist frequency at
+0.5."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LogSettings:
@@ -88,8 +92,14 @@ class LogSettings:
         return chosen.plan(recording)
 
     def condition(self, recording: Recording) -> Samples:
-        """Samples of a recording with torque (N·m or N), conditioned as these settings say."""
-        return self.plan(recording).apply(recording)
+        """Samples of a recording with torque (N·m or N), conditioned as these settings say.
+
+        The low-pass of a log that was sampled more slowly than these settings were made for is as wide as it can be.
+        """
+        widest = WIDEST_CUTOFF * recording.rate_hz
+        fits = self.cutoff_hz is None or not np.isfinite(self.cutoff_hz) or not self.cutoff_hz > widest
+        known = self if fits else replace(self, cutoff_hz=widest)
+        return known.plan(recording).apply(recording)
 
     def stored(self) -> dict[str, object]:
         """The settings as JSON holds them (SI); `restored` reads them back."""

@@ -13,8 +13,9 @@ from dynid.recording.conditioning import Samples
 from dynid.recording.formats.text_stream import PACKED_SUFFIXES
 from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
-from dynid.recording.readers import read_raw, read_recording, stream_recording
+from dynid.recording.readers import read_raw, read_recording, stream_raw
 from dynid.recording.recording import Recording
+from dynid.recording.tidying import Tidying
 from dynid.workflow.doors import LogLike, LogSource, as_logs, raw_log
 from dynid.workflow.progress import Progress, silent
 
@@ -85,15 +86,20 @@ class Log:
         return self.source.stat().st_size > most
 
     @cached_property
-    def raw(self) -> RawLog:
-        """The asked part as the file has it, with torques (N·m or N) where gains are given; at most its start."""
+    def as_read(self) -> RawLog:
+        """What the file holds (SI), of a long log its start."""
         if isinstance(self.source, RawLog):
-            found = self.source
-        else:
-            most = LOOKED_AT if self.is_long else None
-            names, columns = self.robot.joint_names, self.settings.columns
-            found = read_raw(self.source, names, columns=columns, most_samples=most, t_from=self.t_from)
-        return self.settings.with_raw_torque(found.part(self.t_from, self.t_until), self.robot)
+            return self.source
+        most = LOOKED_AT if self.is_long else None
+        return read_raw(
+            self.source, self.robot.joint_names, columns=self.settings.columns, most_samples=most, t_from=self.t_from
+        )
+
+    @cached_property
+    def raw(self) -> RawLog:
+        """The asked part of it without rows that nobody measured, with torques (N·m or N) where gains are given."""
+        found = Tidying.of(self.as_read).applied(self.as_read).part(self.t_from, self.t_until)
+        return self.settings.with_raw_torque(found, self.robot)
 
     @cached_property
     def good_rows(self) -> Recording:
@@ -138,15 +144,17 @@ class Log:
             return
         row_bytes, n_read = _row_bytes(self.source), 0
         names, columns = self.robot.joint_names, self.settings.columns
-        for piece in stream_recording(self.source, names, columns=columns, chunk_samples=PIECE_SAMPLES):
-            n_read += piece.n_samples
+        pieces = stream_raw(self.source, names, columns=columns, chunk_samples=PIECE_SAMPLES)
+        for raw in Tidying.of(self.as_read).stream(pieces):
+            n_read += raw.n_samples
             share = None if row_bytes is None else n_read * row_bytes / self.source.stat().st_size
             progress(f"reading {self.source.name}: {n_read} samples", share)
-            if (self.t_until is not None and piece.t[0] >= self.t_until) or (
-                self.t_from is not None and piece.t[-1] < self.t_from
+            if (self.t_until is not None and raw.t[0] >= self.t_until) or (
+                self.t_from is not None and raw.t[-1] < self.t_from
             ):
                 continue
-            yield self.settings.with_torque(piece.part(self.t_from, self.t_until), self.robot)
+            piece = raw.recording().part(self.t_from, self.t_until)
+            yield self.settings.with_torque(piece, self.robot)
 
 
 def _row_bytes(path: Path) -> float | None:

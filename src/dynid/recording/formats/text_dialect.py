@@ -48,9 +48,9 @@ UNIT_CELL = re.compile(r"\[[^\]]*\]|\([^)]*\)|[°a-zA-Zµμ%\-][a-zA-Z°²·⋅*
 """A cell of a line of units: in brackets, or a short word."""
 PLAIN_UNITS = frozenset(
     (
-        "s", "sec", "secs", "ms", "us", "µs", "ns", "rad", "deg", "°", "m", "mm", "rad/s", "rad/sec", "deg/s", "deg/sec",
-        "°/s", "rpm", "m/s", "mm/s", "rad/s²", "rad/s^2", "rad/s2", "deg/s²", "deg/s^2", "nm", "n·m", "n*m", "n.m", "n-m",
-        "nmm", "n", "kn", "a", "ma", "-", "1", "%",
+        "s", "sec", "secs", "ms", "us", "µs", "ns", "rad", "deg", "°", "m", "mm", "rad/s", "rad/sec", "deg/s",
+        "deg/sec", "°/s", "rpm", "m/s", "mm/s", "rad/s²", "rad/s^2", "rad/s2", "deg/s²", "deg/s^2", "nm", "n·m", "n*m",
+        "n.m", "n-m", "nmm", "n", "kn", "a", "ma", "-", "1", "%",
     )
 )  # fmt: skip
 """Units that are known without brackets, in lower case."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dynid.review.checks.as_read import REPAIRED, find_repairs
 from dynid.review.checks.changes import find_changes
 from dynid.review.checks.clipping import find_effort_limit
 from dynid.review.checks.columns import find_misread_columns
@@ -51,6 +52,7 @@ COLUMNS = (
 )
 
 SIGNAL_CHECKS: tuple[Check, ...] = (
+    Check(name="repairs", codes=REPAIRED, run=find_repairs, needs=RAW),
     Check(name="rows", codes=BAD_ROWS, run=find_bad_rows, needs=RAW),
     Check(name="number of samples", codes=("short",), run=find_too_few_samples, needs=RAW),
     Check(name="unit of time", codes=("time-unit",), run=find_time_unit),
