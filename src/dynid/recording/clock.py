@@ -16,10 +16,11 @@ MOST_LOST = 0.2
 """Share of the rows that a repair may leave out; a log that would lose more is left to its owner."""
 COARSE_SHARE = 1.0 / 3.0
 """Share of time steps of zero from which on stamps are coarse rather than repeated."""
-RESTART_SECONDS = 1.0
 RESTART_STEPS = 20.0
-"""Step back, s and periods, from which on another log begins there: the larger of the two. Rows out of order, and
-messages that overtake each other, step back by less."""
+"""Step back, in periods, from which on another log begins there: rows out of order, and messages that overtake each
+other, step back by less."""
+PAUSE = 1.0
+"""Least time, s, that is put between two logs in one file."""
 PART_SAMPLES = 10
 """Samples between two steps back, at least: fewer are no log."""
 PART_GAP = 100.0
@@ -64,25 +65,37 @@ def _even(raw: RawLog) -> RawLog:
     middle = ticks[1:] if len(ticks) > 3 else ticks
     slope, start = np.polyfit(middle - middle[0], t[middle] - t[middle[0]], 1)
     line = t[middle[0]] + start + slope * (np.arange(len(t)) - middle[0])
-    if slope <= 0.0 or np.max(np.abs(line - t)) > 2.0 * tick:
-        return raw
+    how = f"even stamps at {1.0 / slope:.5g} Hz stand in for them, which follow the clock within two ticks"
+    if np.max(np.abs(line - t)) > 2.0 * tick:
+        line, how = _spread(t, ticks, tick), "the rows of one tick are spread evenly until the next"
     n_zero = int(np.sum(steps == 0.0))
     repair = LogRepair(
         "coarse-stamps",
         f"{n_zero} of {len(steps)} time steps are zero: the clock ticks every {1e3 * tick:.4g} ms, a row is written "
         f"every {1e3 * slope:.4g} ms",
         "stamps were rounded to less than the period of the log",
-        f"even stamps at {1.0 / slope:.5g} Hz stand in for them, which follow the clock within two ticks",
+        how,
         share=n_zero / len(steps),
     )
     return replace(raw, t=line, repairs=(*raw.repairs, repair))
+
+
+def _spread(t: Float[Array, " n_samples"], ticks: Int[Array, " n_ticks"], tick: float) -> Float[Array, " n_samples"]:
+    """Stamps (s) spread from the first row of each tick (s) to the first of the next."""
+    starts = np.concatenate([t[ticks], [t[-1] + tick]])
+    places = np.concatenate([ticks, [len(t)]])
+    # A clock that paused says nothing of the rows before the pause.
+    ends = np.minimum(starts[1:], starts[:-1] + 2.0 * tick)
+    count = np.diff(places)
+    within = np.arange(len(t)) - np.repeat(ticks, count)
+    return np.asarray(t + within * np.repeat((ends - starts[:-1]) / count, count))
 
 
 def _joined_parts(raw: RawLog) -> RawLog:
     """The parts of a file that holds several logs, one after the other: each is moved behind the one before."""
     period = _period(raw.t)
     steps = np.diff(raw.t)
-    back = steps < -max(RESTART_SECONDS, RESTART_STEPS * period)
+    back = steps < -RESTART_STEPS * period
     forward = steps > CLOCK_JUMP
     places = np.flatnonzero(back | forward) + 1
     edges = np.array([0, *places.tolist(), raw.n_samples])
@@ -91,7 +104,7 @@ def _joined_parts(raw: RawLog) -> RawLog:
         return raw
     kept = _first_of_twins(raw) if np.any(back) else np.arange(raw.n_samples)
     t = np.array(raw.t)
-    pause = max(RESTART_SECONDS, PART_GAP * period)
+    pause = max(PAUSE, PART_GAP * period)
     n_on = 0
     for place in places.tolist():
         before, later = kept[kept < place], kept[kept >= place]

@@ -17,7 +17,9 @@ FEWEST_NEW = 20
 LEAST_HELD = 0.15
 """Share of repeated rows from which on a log is held; below, messages were lost here and there."""
 REGULAR = 0.9
-"""Share of the new rows that come as far behind the one before as they all do, to one row."""
+"""Share of the new rows that come as far behind the one before as they all do, to one row or a half."""
+SMOOTHED = 31
+"""New rows over which the clock of the controller is taken to be even."""
 TOGETHER = 0.5
 """Share of the columns that change when a row is new: those of coarse encoders change one at a time."""
 LINE_ROWS = 1.2
@@ -61,12 +63,17 @@ def holding_of(raw: RawLog) -> Holding | None:
         return Holding(1.0 / (1.0 - share), share) if lone and _is_regular(between) else None
     if not _is_regular(intervals):
         return None
-    even = intervals[np.abs(intervals - usual) <= 1.0]
+    even = intervals[_alike(intervals)]
     return Holding(float(np.mean(even)), share)
 
 
+def _alike(intervals: Int[Array, " n_intervals"]) -> Bool[Array, " n_intervals"]:
+    usual = float(np.median(intervals))
+    return np.abs(intervals - usual) <= max(1.0, 0.5 * usual)
+
+
 def _is_regular(intervals: Int[Array, " n_intervals"]) -> bool:
-    return bool(len(intervals) and np.mean(np.abs(intervals - np.median(intervals)) <= 1.0) >= REGULAR)
+    return bool(len(intervals) and np.mean(_alike(intervals)) >= REGULAR)
 
 
 def new_rows(raw: RawLog, before: RawLog | None = None) -> Bool[Array, " n_samples"]:
@@ -85,14 +92,18 @@ def evened(t: Float[Array, " n_new"], period: float, row_period: float) -> Float
     A log sees a new row up to one of its own periods late, which is not the time of the measurement: differentiated,
     that jitter is noise. Where messages were lost, or the controller does not tick evenly, stamps stay as they are.
     """
+    from scipy.signal import savgol_filter
+
     even = np.array(t)
     edges = [0, *(np.flatnonzero(np.diff(t) > period + 1.5 * row_period) + 1).tolist(), len(t)]
     for start, stop in pairwise(edges):
-        if stop - start < FEWEST_NEW:
+        if stop - start < SMOOTHED:
             continue
-        k = np.arange(stop - start, dtype=float)
-        slope, at = np.polyfit(k, t[start:stop] - t[start], 1)
-        line = t[start] + at + slope * k
-        if np.max(np.abs(line - t[start:stop])) <= LINE_ROWS * row_period:
-            even[start:stop] = line
+        seen, k = t[start:stop] - t[start], np.arange(stop - start, dtype=float)
+        slope, at = np.polyfit(k, seen, 1)
+        line = at + slope * k
+        for clock in (line, line + savgol_filter(seen - line, SMOOTHED, 1)):
+            if np.max(np.abs(clock - seen)) <= LINE_ROWS * row_period:
+                even[start:stop] = t[start] + clock
+                break
     return even if np.all(np.diff(even) > 0.0) else np.array(t)
