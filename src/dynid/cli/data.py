@@ -22,9 +22,6 @@ SetName = Annotated[
     Literal["panda", "ur10e", "ur10e-contacts", "wam7", "lwr4", "kr300", "ur10", "panda30", "med7"] | str,
     Parameter(show_choices=False),
 ]
-    Literal["panda", "ur10e", "ur10e-contacts", "wam7", "lwr4", "kr300", "ur10", "panda30", "med7"] | str,
-    Parameter(show_choices=False),
-]
 FormName = Annotated[
     Literal["panda", "ur", "wam-record", "wam-reference", "wam-series"] | str, Parameter(show_choices=False)
 ]
