@@ -8,6 +8,7 @@ MODULES = (
     "frozen",
     "clipping",
     "values",
+    "filtered",
     "motion",
     "overlap",
     "torque",

@@ -8,6 +8,7 @@ from dynid.review.checks.clipping import find_effort_limit
 from dynid.review.checks.columns import find_misread_columns
 from dynid.review.checks.delay import find_delay
 from dynid.review.checks.excitation import find_unexcited
+from dynid.review.checks.filtered import find_filtered_torque
 from dynid.review.checks.frozen import find_repeated_rows
 from dynid.review.checks.gravity import find_gravity
 from dynid.review.checks.motion import (
@@ -63,6 +64,7 @@ SIGNAL_CHECKS: tuple[Check, ...] = (
     Check(name="values", codes=VALUES, run=find_wrong_values),
     Check(name="jumps", codes=("jump",), run=find_jumps),
     Check(name="effort limit", codes=("saturation",), run=find_effort_limit),
+    Check(name="filtered torque", codes=("filtered-torque",), run=find_filtered_torque),
     Check(name="motion", codes=("no-motion",), run=find_no_motion),
     Check(name="rest", codes=("standstill", "still-joint"), run=find_rest),
     Check(name="reversal", codes=("one-way",), run=find_one_way),
