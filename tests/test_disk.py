@@ -1,8 +1,13 @@
 import errno
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
-from dynid.disk import write_whole
+from dynid.disk import HERE, write_whole
 from dynid.errors import OutputError
 
 
@@ -41,3 +46,45 @@ def test_a_file_in_the_place_of_a_folder_is_said(tmp_path):
     (tmp_path / "out").write_text("a file")
     with pytest.raises(OutputError, match="cannot be written"):
         write_whole(tmp_path / "out" / "model.json", b"new")
+
+
+def test_what_a_killed_run_left_behind_is_removed_by_the_next(tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    dead = tmp_path / f".model.json.{HERE}-{ended.pid}-0123abcd.part"
+    alive = tmp_path / f".model.json.{HERE}-{os.getpid()}-0123abcd.part"
+    other = tmp_path / f".run.json.{HERE}-{ended.pid}-0123abcd.part"
+    elsewhere = tmp_path / f".model.json.ffffff-{ended.pid}-0123abcd.part"
+    for path in (dead, alive, other, elsewhere):
+        path.write_bytes(b"half")
+    write_whole(tmp_path / "model.json", b"new")
+    assert {path.name for path in tmp_path.iterdir()} == {alive.name, other.name, elsewhere.name, "model.json"}
+
+
+WRITER = """
+import sys, time
+from dynid.disk import whole_file
+from dynid import cli, __main__
+def slow(arguments=None):
+    with whole_file(sys.argv[1]) as file:
+        file.write(b"half")
+        print("writing", flush=True)
+        time.sleep(60.0)
+cli.main = slow
+raise SystemExit(__main__.run())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_run_that_is_asked_to_end_leaves_no_half_file(tmp_path, number, code):
+    script, folder = tmp_path / "writer.py", tmp_path / "out"
+    script.write_text(WRITER)
+    command = [sys.executable, str(script), str(folder / "model.json")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"writing\n"
+        assert len(list(folder.glob(".*.part"))) == 1
+        time.sleep(0.1)
+        process.send_signal(number)
+        assert process.wait(20.0) == code
+    assert list(folder.iterdir()) == []

@@ -14,6 +14,10 @@ __all__ = ["run"]
 
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended, as shells have it."""
+TERMINATED = 143
+"""Exit code of a command that was asked to end, by ``kill`` or a job scheduler."""
+_asked: set[int] = set()
+"""Signals that came."""
 AGAIN_SECONDS = 0.05
 """How soon an interrupt that could not be raised, or was lost, is tried again, s."""
 GARBAGE = 100_000
@@ -28,6 +32,9 @@ def run() -> int:
         os.environ[variable] = "1"
     gc.set_threshold(GARBAGE)
     signal.signal(signal.SIGINT, _interrupt)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        # Files that are being written vanish on the way out.
+        signal.signal(signal.SIGTERM, _interrupt)
     if _REPEATS:
         signal.signal(signal.SIGALRM, _interrupt)
         sys.unraisablehook = _unraisable
@@ -37,9 +44,11 @@ def run() -> int:
         code = main()
     except KeyboardInterrupt:
         code = INTERRUPTED
+    if code == INTERRUPTED and signal.SIGTERM in _asked:
+        code = TERMINATED
     # What is done is done: an interrupt while the interpreter closes down must not change the exit code. Where one has
     # been heeded, a second one ends the process at once, should it hang.
-    signal.signal(signal.SIGINT, signal.SIG_DFL if code == INTERRUPTED else signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_DFL if code in (INTERRUPTED, TERMINATED) else signal.SIG_IGN)
     if _REPEATS:
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
     _leave(code)
@@ -62,12 +71,13 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-def _interrupt(_number: int, frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt, but not in the middle of an import or of generated code: then a moment later.
 
     Modules that try whether another can be imported swallow it, and Python remembers one that passes through ``exec``
     and ends itself by the signal, whatever the exit code.
     """
+    _asked.add(number)
     while _REPEATS and frame is not None and frame.f_code.co_filename != __file__:
         if frame.f_code.co_filename.startswith(("<frozen importlib", "<string>")):
             signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import glob
+import hashlib
 import json
 import os
 import re
 import secrets
 import shutil
+import socket
 import stat
 import time
 import tomllib
@@ -29,6 +32,7 @@ __all__ = [
     "read_json",
     "read_text",
     "read_toml",
+    "refuse_foreign",
     "refuse_replacing",
     "whole_file",
     "write_whole",
@@ -41,6 +45,9 @@ _KEY_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"""(?<![\w"'.-]){_KEY_PART}(?:[ \t]*+\.[ \t]*+{_KEY_PART}){{64}}""")
 CLAIM_PATIENCE = 60.0
 """How long one run waits for another that writes into the same folder, s; writing takes about one."""
+HERE = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:6]
+"""This machine, in the names of files that are being written: only it knows which of its processes still run."""
+_LEFT_OVER = re.compile(rf"\.(?P<name>.+)\.{HERE}-(?P<process>\d+)-[0-9a-f]{{8}}\.part")
 _CLAIMED: ContextVar[frozenset[Path]] = ContextVar("claimed", default=frozenset())
 """Folders that this run has claimed already."""
 _HELD: ContextVar[dict[Path, Path] | None] = ContextVar("held", default=None)
@@ -65,7 +72,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write into that takes the place of `path` when the block ends well, and vanishes when it does not.
 
     The bytes go into a hidden neighbour ``.NAME.….part`` first, which is then renamed over `path`: what was there stays
-    as it was until the new file is complete. A run that is killed may leave such a neighbour behind, never half a file.
+    as it was until the new file is complete. A run that is killed may leave such a neighbour behind, never half a file;
+    the next run that writes the same file removes it.
     A symbolic link at `path` is replaced by the file, never followed. Missing folders are made. Inside `at_once` the
     renaming waits for the end of that block.
 
@@ -80,7 +88,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / path.name
         _refuse_special(path, target)
-        temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
+        _remove_left_overs(target)
+        temporary = target.with_name(f".{target.name[:200]}.{HERE}-{os.getpid()}-{secrets.token_hex(4)}.part")
         with temporary.open("xb") as file:
             yield file
             file.flush()
@@ -104,6 +113,28 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+def _remove_left_overs(target: Path) -> None:
+    """Remove the neighbours of a file that runs of this machine left behind when they were killed."""
+    with contextlib.suppress(OSError):
+        for path in target.parent.glob(f".{glob.escape(target.name[:200])}.{HERE}-*.part"):
+            found = _LEFT_OVER.fullmatch(path.name)
+            if found is not None and found["name"] == target.name[:200] and not _runs(int(found["process"])):
+                path.unlink()
+
+
+def _runs(process: int) -> bool:
+    """Whether a process of this machine, by its number, is still there."""
+    if os.name != "posix":
+        return True  # nobody can tell without risk
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 @contextlib.contextmanager
@@ -147,8 +178,8 @@ def refuse_replacing(
     Args:
         inputs: files that were read; what is no file is passed over.
         outputs: files that will be written, each because its name was given.
-        unasked: files that will be written beside these, with a text that every file of that kind holds: one without it
-            is somebody else's.
+        unasked: files that will be written, too, with a text that every file of that kind holds: one without it is
+            somebody else's.
 
     Raises:
         OutputError: naming the file.
@@ -161,10 +192,29 @@ def refuse_replacing(
             continue
         if any(path.samefile(other) for other in read):
             raise OutputError(f"{path}: is read by this very run and would be replaced; choose another name to write")
-        if path in beside and beside[path].encode() not in path.read_bytes():
-            raise OutputError(
-                f"{path}: is there already and would be replaced; it was not written by dynid, so choose another name"
-            )
+        if path in beside:
+            refuse_foreign(path, beside[path])
+
+
+def refuse_foreign(path: Path, mark: str, *, told_by: Path | None = None) -> None:
+    """Refuse to replace a file that is there already, and is not an older result of the same kind.
+
+    Args:
+        path: what will be written.
+        mark: a text that every file of its kind holds.
+        told_by: a file beside it that holds the mark, where it cannot itself.
+
+    Raises:
+        OutputError: naming the file.
+    """
+    if not os.path.isfile(path):
+        return
+    witness = path if told_by is None else told_by
+    if not os.path.isfile(witness) or mark.encode() not in witness.read_bytes():
+        raise OutputError(
+            f"{path}: is there already and would be replaced; it was not written by dynid, so choose another name, or "
+            "delete it first"
+        )
 
 
 def _refusal(path: Path, error: OSError | ValueError) -> OutputError:

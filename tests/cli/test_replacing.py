@@ -58,6 +58,8 @@ def folder(made, tmp_path, monkeypatch):
         ("payload model.json log.csv --out log.csv", "log.csv"),
         ("doctor robot.urdf log.csv --write-map log.csv", "log.csv"),
         ("doctor robot.urdf log.csv --columns map.toml --write-map map.toml", "map.toml"),
+        ("validate model.json log.csv --report log.csv", "log.csv"),
+        ("lint robot.urdf --repair robot.urdf", "robot.urdf"),
     ],
 )
 def test_a_file_that_a_command_reads_is_not_replaced(folder, capsys, command, named):
@@ -76,3 +78,71 @@ def test_a_saved_result_does_not_replace_what_it_was_made_from(folder):
     # An older result is no input, and may be replaced.
     for _ in range(2):
         assert (folder / "out" / "robot.urdf") in dynid.save(result, folder / "out").files.values()
+
+
+FOREIGN = "somebody's own work\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("identify robot.urdf log.csv --force --out mine", "mine/model.json"),
+        ("identify robot.urdf log.csv --force --out mine", "mine/report.html"),
+        ("identify robot.urdf log.csv --force --out mine", "mine/run.json"),
+        ("identify robot.urdf log.csv --force --out mine", "mine/robot.urdf"),
+        ("retrieve model.json --runs 1 --force --out mine", "mine/robot.urdf"),
+        ("friction model.json log.csv --friction viscous+coulomb --out mine", "mine/report.html"),
+        ("track model.json log.csv --out mine", "mine/model.json"),
+        ("payload model.json log.csv --out notes.json", "notes.json"),
+        ("doctor robot.urdf log.csv --write-map other.csv", "other.csv"),
+        ("validate model.json log.csv --report page.html", "page.html"),
+        ("simulate robot.urdf --duration 1 --out other.csv", "other.csv"),
+        ("simulate robot.urdf --duration 1 --out new.csv", "new.truth.json"),
+        ("excite robot.urdf --time-budget 1 --out new.csv", "new.toml"),
+        ("excite robot.urdf --time-budget 1 --out new.csv", "new.html"),
+        ("excite robot.urdf --time-budget 1 --out other.csv", "other.csv"),
+        ("excite robot.urdf --time-budget 1 --out new.csv --ros other.yaml", "other.yaml"),
+        ("export model.json --to urdf --out other.urdf", "other.urdf"),
+        ("export model.json --to mjcf --out other.xml", "other.xml"),
+        ("export model.json --to c --out other.h", "other.h"),
+        ("export model.json --to csv --out other.csv", "other.csv"),
+        ("export model.json --to json --out other.json", "other.json"),
+    ],
+)
+def test_a_file_that_somebody_else_wrote_is_not_replaced(folder, capsys, command, named):
+    (folder / named).parent.mkdir(exist_ok=True)
+    (folder / named).write_text(FOREIGN)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert main(command.split()) == 2
+    assert f"{named}: is there already and would be replaced; it was not written by dynid" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_robot_file_beside_a_trajectory_is_not_replaced(folder, capsys):
+    assert main(["export", "model.json", "--to", "urdf", "--out", "scara.urdf"]) == 0
+    table = (folder / "scara.toml").write_text("name = 'scara'\n")
+    assert main(["excite", "scara.urdf", "--time-budget", "1", "--out", "scara.csv"]) == 2
+    assert "scara.toml: is there already" in capsys.readouterr().err
+    assert (folder / "scara.toml").stat().st_size == table
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "identify robot.urdf log.csv --force --out again",
+        "simulate robot.urdf --duration 1 --out again.csv",
+        "simulate robot.urdf --duration 1 --out again.csv.gz",
+        "export model.json --to urdf --out again.urdf",
+        "export model.json --to mjcf --out again.xml",
+        "export model.json --to c --out again.h",
+        "export model.json --to csv --out again.csv",
+        "export model.json --to json --out again.json",
+        "validate model.json log.csv --report again.html",
+        "payload model.json log.csv --out again.json",
+    ],
+)
+def test_an_older_result_is_replaced_by_the_next(folder, command):
+    first = main(command.split())
+    assert main(command.split()) == first
+    assert first in (0, 1)
+    assert list(folder.glob("again*"))

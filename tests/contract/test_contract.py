@@ -4,6 +4,7 @@ import copy
 
 import pytest
 
+from tests.contract.intended import INTENDED, amended
 from tests.contract.measured import MEASURED
 from tests.contract.record import COMMANDS, DATA, RUNS_FILE, load, lost, lost_keys, lost_options, worse
 from tests.contract.runs import RUNS
@@ -27,6 +28,11 @@ def test_every_option_and_choice_of_the_record_is_still_there(command, workshop)
     assert lost_options(command, RECORDED_COMMANDS[command], help_of(command, workshop.folder)) == []
 
 
+def test_what_changed_on_purpose_is_a_run_of_the_record_and_did_change():
+    assert sorted(set(INTENDED) - set(RECORDED_RUNS)) == []
+    assert [name for name in INTENDED if amended(name, RECORDED_RUNS[name]) == RECORDED_RUNS[name]] == []
+
+
 def test_every_recorded_run_is_still_run():
     assert sorted(set(RECORDED_RUNS) - set(RUNS)) == []
     assert {name: f"dynid {RUNS[name].words}" for name in RECORDED_RUNS} == {
@@ -40,7 +46,7 @@ MAY_FALL = {"demo": ("validation/0/relative_error_percent",)}
 
 @pytest.mark.parametrize("name", RECORDED_RUNS)
 def test_a_run_keeps_its_exit_code_files_keys_figures_and_findings(name, workshop):
-    recorded, present = copy.deepcopy(RECORDED_RUNS[name]), workshop.outcome(name)
+    recorded, present = copy.deepcopy(amended(name, RECORDED_RUNS[name])), workshop.outcome(name)
     for path in MAY_FALL.get(name, ()):
         was, now = recorded["figures"][path], present["figures"][path]
         was["value"] = min(was["value"], now["value"])

@@ -163,6 +163,7 @@ def write_bag(
     gripper=True,
     wrench=False,
     velocity=True,
+    stamped=lambda k: True,
 ):
     """A ROS 2 bag (folder) where `storage` is given, else a ROS 1 bag."""
     store = get_typestore(Stores.ROS1_NOETIC if storage is None else Stores.LATEST)
@@ -170,7 +171,7 @@ def write_bag(
     stamp_of = types["builtin_interfaces/msg/Time"]
 
     def header(k: int, late_ns: int = 0):
-        stamp = stamp_of(*divmod(EPOCH_NS + k * STEP_NS + late_ns, 1_000_000_000))
+        stamp = stamp_of(*divmod(EPOCH_NS + k * STEP_NS + late_ns if stamped(k) else 0, 1_000_000_000))
         header_of = types["std_msgs/msg/Header"]
         return header_of(seq=k, stamp=stamp, frame_id="") if storage is None else header_of(stamp=stamp, frame_id="")
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dynid.errors import RecordingError
-from dynid.recording import Conditioning, LowPass, Recording
+from dynid.recording import Conditioning, LogSettings, LowPass, Recording
 from dynid.recording.filters import motion_bandwidth_hz
 
 
@@ -125,7 +125,7 @@ def test_choices_are_reported():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": 10}, "only 10 samples; identification needs at least 50"),
+        ({"n": 10}, "only 10 samples; identification needs at least 30"),
         ({"tau": None}, r"no torque columns; .* as in columns\.tau = \"moment_\{n\}\""),
         ({"n": 400, "cutoff": 1.0}, "no segment without a gap is longer"),
         ({"cutoff": 400.0}, "a low-pass at 400 Hz does not fit samples at 500 Hz"),
@@ -165,3 +165,31 @@ def test_time_stamps_in_bursts_are_refused_before_a_grid_of_their_steps_fills_th
     burst = Recording(("a", "b"), 0.006 * (k // 3) + 1e-9 * (k % 3), recording.q, tau=recording.tau, source="x.csv")
     with pytest.raises(RecordingError, match=r"5000 were logged.*in bursts.*rate_hz = 500\.\d in a column map"):
         Conditioning().plan(burst)
+
+
+def slow_log(rate, seconds=25.0):
+    t = np.arange(0.0, seconds, 1.0 / rate)
+    angle = 0.6 * t[:, None] + np.arange(2.0)
+    return Recording(("a", "b"), t, np.sin(angle), dq=0.6 * np.cos(angle), tau=5.0 * np.sin(angle))
+
+
+def test_a_log_of_two_samples_a_second_is_used_without_a_filter_and_that_is_said():
+    log = slow_log(2.0)
+    plan = Conditioning().plan(log)
+    assert not plan.low_pass.active
+    assert any("no low-pass: one that suits 2 Hz would use up" in choice for choice in plan.choices)
+    segment = plan.apply(log).segments[0]
+    assert segment.motion.n_samples > 0.8 * log.n_samples
+    # The spline follows the motion to a few per cent of its largest acceleration, 0.36 rad/s².
+    inner = slice(3, -3)
+    expected = -0.36 * np.sin(0.6 * segment.motion.t[:, None] + np.arange(2.0))
+    assert np.max(np.abs(segment.motion.ddq - expected)[inner]) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("cutoff_hz", "rate", "seconds"), [(60.0, 100.0, 25.0), (0.5, 100.0, 8.0), (np.inf, 200.0, 25.0)]
+)
+def test_remembered_settings_fit_a_log_of_another_rate_or_length(cutoff_hz, rate, seconds):
+    samples = LogSettings(cutoff_hz=cutoff_hz).condition(slow_log(rate, seconds))
+    assert samples.n_samples > 0.2 * rate * seconds
+    assert samples.plan.low_pass.cutoff_hz <= 0.41 * rate

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -59,9 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app[tokens[0]].help = None
     from dynid.cli.config import with_config
     from dynid.cli.console import complain, with_flags
+    from dynid.cli.plain_text import speak_plainly
 
+    speak_plainly()
     try:
         result = app(with_config(tokens, OWN_CONFIG), exit_on_error=False, print_error=False)
+        sys.stdout.flush()
     except CycloptsError as error:
         complain(str(error), hint=f"see: dynid {tokens[0] if named else ''} --help")
         return 2
@@ -75,12 +80,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain("interrupted; nothing was left half-written")
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+        return _unheard()
+    except SystemExit as leaving:
+        # rich ends the process when nobody reads on.
+        if isinstance(leaving.__context__, BrokenPipeError):
+            return _unheard()
+        raise
     except OSError as error:
         complain(f"{error.filename or 'file'}: {error.strerror or error}")
         return 2
     return int(result) if isinstance(result, int) else 0
+
+
+def _unheard() -> int:
+    """The exit code where nobody reads on, as behind ``head``: that is no failure, and nothing more is said."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 if __name__ == "__main__":

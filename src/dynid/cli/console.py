@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dynid.cli.plain_text import escaped_json
 from dynid.prose import Document, Line, as_text, json_text
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Told(Protocol):
 
 def emit_json(content: Mapping[str, object]) -> None:
     """One JSON object on stdout; what is not finite becomes null."""
-    sys.stdout.write(json_text(content))
+    sys.stdout.write(escaped_json(json_text(content)))
 
 
 def wrote(saved: Saved) -> None:

@@ -18,7 +18,10 @@ from dynid.recording.datasets.fetched import convert_logs, data_catalogue
 __all__ = ["data"]
 
 data = App(name="data", help="Public data sets: list them, fetch one, convert a published log.", help_epilogue="")
-SetName = Annotated[Literal["panda", "ur10e", "ur10e-contacts", "wam7"] | str, Parameter(show_choices=False)]
+SetName = Annotated[
+    Literal["panda", "ur10e", "ur10e-contacts", "wam7", "lwr4", "kr300", "ur10", "panda30", "med7"] | str,
+    Parameter(show_choices=False),
+]
 FormName = Annotated[
     Literal["panda", "ur", "wam-record", "wam-reference", "wam-series"] | str, Parameter(show_choices=False)
 ]

@@ -53,7 +53,7 @@ def doctor(
     asked = keywords(log, options)
     if write_map is not None:
         in_use = () if log is None or log.columns is None else (log.columns,)
-        refuse_replacing([Path(robot), log_file, *against, *in_use], [write_map])
+        refuse_replacing([Path(robot), log_file, *against, *in_use], (), unasked={write_map: "written by dynid"})
     with progress("looking at the log") as step:
         asked.pop("lowpass", None)  # the review has a low-pass of its own
         result = dynid.examine(robot, log_file, against=against, progress=step, **asked)

@@ -143,7 +143,7 @@ def identify(
             "no training log given; dynid identify ROBOT LOG… --validate LOG… --out DIR, or dynid identify MANIFEST"
         )
     typed_files = [path for path in (asked.get("bounds"), asked.get("columns")) if path is not None]
-    refuse_replacing([Path(robot), *logs, *validate_on, *typed_files], folder_files(place))
+    refuse_replacing([Path(robot), *logs, *validate_on, *typed_files], (), unasked=folder_files(place))
     try:
         with progress("looking at the logs") as step:
             result = dynid.identify(robot, logs, validate=validate_on, workers=workers, progress=step, **asked)

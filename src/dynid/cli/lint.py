@@ -10,6 +10,7 @@ from cyclopts import Parameter
 import dynid
 from dynid.cli.console import emit_json, say, show
 from dynid.cli.options import JsonFlag, RobotName
+from dynid.disk import refuse_replacing
 
 __all__ = ["lint"]
 
@@ -34,6 +35,7 @@ def lint(
         Write a copy in which only impossible numbers change, by as little as possible.
     """
     if repair_to is not None:
+        refuse_replacing([Path(robot)], [repair_to])
         done = dynid.repair(robot, repair_to)
         if json:
             emit_json({**done.json(), "files": {"repaired": str(done.path)}})

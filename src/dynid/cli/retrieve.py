@@ -83,7 +83,7 @@ def retrieve(
     """
     place, asked = free_place(out, "full"), typed(search)
     typed_files = [path for path in (asked.get("bounds"), asked.get("config")) if path is not None]
-    refuse_replacing([model, *typed_files], folder_files(place))
+    refuse_replacing([model, *typed_files], (), unasked=folder_files(place))
     with progress("searching") as step:
         result = dynid.retrieve(model, workers=workers, progress=step, **asked)
         saved = dynid.save(result, place) if result.met or force else Saved({})

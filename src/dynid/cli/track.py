@@ -85,7 +85,7 @@ def track(
     asked = typed(what, options)
     asked.pop("lowpass", None)  # samples are followed as they come
     if out is not None:
-        refuse_replacing([model, Path(log)], folder_files(out))
+        refuse_replacing([model, Path(log)], (), unasked=folder_files(out))
     live = sys.stdout.isatty() and not json
     with ExitStack() as stack:
         view = stack.enter_context(Live(console=Console(), refresh_per_second=8)) if live else None

@@ -12,6 +12,7 @@ from dynid.cli.console import emit_json, say, show, warn
 from dynid.cli.options import JsonFlag, LogOptions
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
+from dynid.disk import refuse_replacing
 from dynid.writers.report.validation import validation_report
 
 __all__ = ["validate"]
@@ -48,6 +49,8 @@ def validate(
     report
         HTML page to write, with the curves.
     """
+    if report is not None:
+        refuse_replacing([model, *against, *logs], (), unasked={report: "dynid"})
     with progress("predicting") as step:
         result = dynid.validate(model, logs, against=against, raw=raw, progress=step, **typed(log))
     for sentence in result.warnings:

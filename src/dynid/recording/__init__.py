@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from dynid.recording.datasets.conversion import CONVERTERS as CONVERTERS
     from dynid.recording.datasets.conversion import convert as convert
     from dynid.recording.datasets.conversion import numbers_digest as numbers_digest
+    from dynid.recording.datasets.entries import DataFile as DataFile
+    from dynid.recording.datasets.entries import DataSet as DataSet
+    from dynid.recording.datasets.entries import SourceFile as SourceFile
     from dynid.recording.datasets.fetch import fetch_data as fetch_data
     from dynid.recording.datasets.fetched import Fetched as Fetched
     from dynid.recording.datasets.fetched import convert_logs as convert_logs
     from dynid.recording.datasets.fetched import data_catalogue as data_catalogue
     from dynid.recording.datasets.published import DATA_SETS as DATA_SETS
-    from dynid.recording.datasets.published import DataFile as DataFile
-    from dynid.recording.datasets.published import DataSet as DataSet
-    from dynid.recording.datasets.published import SourceFile as SourceFile
     from dynid.recording.filters import LowPass as LowPass
     from dynid.recording.formats.text import write_csv as write_csv
     from dynid.recording.log_format import LogBlock as LogBlock
@@ -35,17 +35,26 @@ if TYPE_CHECKING:
     from dynid.recording.readers import LOG_FORMATS as LOG_FORMATS
     from dynid.recording.readers import read_raw as read_raw
     from dynid.recording.readers import read_recording as read_recording
+    from dynid.recording.readers import stream_raw as stream_raw
     from dynid.recording.readers import stream_recording as stream_recording
     from dynid.recording.recording import Intervals as Intervals
     from dynid.recording.recording import Recording as Recording
+    from dynid.recording.repairs import LogRepair as LogRepair
+    from dynid.recording.tidying import tidied as tidied
 
 MODULES = (
     "recording",
     "spelling",
+    "repairs",
     "raw",
+    "clock",
+    "wild_cells",
+    "held_rows",
+    "tidying",
     "column_map",
     "column_map_edits",
     "log_format",
+    "joint_match",
     "columns",
     "formats",
     "readers",
@@ -65,13 +74,16 @@ _HOMES = {
     "dynid.recording.datasets.conversion": ("CONVERTERS", "convert", "numbers_digest"),
     "dynid.recording.datasets.fetch": ("fetch_data",),
     "dynid.recording.datasets.fetched": ("Fetched", "convert_logs", "data_catalogue"),
-    "dynid.recording.datasets.published": ("DATA_SETS", "DataFile", "DataSet", "SourceFile"),
+    "dynid.recording.datasets.entries": ("DataFile", "DataSet", "SourceFile"),
+    "dynid.recording.datasets.published": ("DATA_SETS",),
     "dynid.recording.filters": ("LowPass",),
     "dynid.recording.formats.text": ("write_csv",),
     "dynid.recording.log_format": ("LogBlock", "LogFormat", "LogTable"),
     "dynid.recording.log_settings": ("LogSettings",),
     "dynid.recording.raw": ("RawLog",),
-    "dynid.recording.readers": ("LOG_FORMATS", "read_raw", "read_recording", "stream_recording"),
+    "dynid.recording.repairs": ("LogRepair",),
+    "dynid.recording.tidying": ("tidied",),
+    "dynid.recording.readers": ("LOG_FORMATS", "read_raw", "read_recording", "stream_raw", "stream_recording"),
     "dynid.recording.recording": ("Intervals", "Recording"),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]

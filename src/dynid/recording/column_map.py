@@ -56,7 +56,14 @@ UNITS: dict[str, dict[str, float]] = {
 """What one of each unit is in SI."""
 COUNTS = {"q": "counts", "dq": "counts/s", "ddq": "counts/s²"}
 """Encoder units; followed by a colon and the counts per revolution."""
-SPELLINGS = {"N-m": "N·m", "Nm": "N·m", "mNm": "mN·m", "Nmm": "N·mm", "Ncm": "N·cm", "kNm": "kN·m", "μs": "µs"}
+SPELLINGS = {
+    "N-m": "N·m", "Nm": "N·m", "nm": "N·m", "NM": "N·m", "mNm": "mN·m", "Nmm": "N·mm", "Ncm": "N·cm", "kNm": "kN·m",
+    "μs": "µs", "sec": "s", "secs": "s", "seconds": "s", "msec": "ms", "milliseconds": "ms", "usec": "us", "nsec": "ns",
+    "radian": "rad", "radians": "rad", "rads": "rad", "degree": "deg", "degrees": "deg", "degs": "deg",
+    "rad/sec": "rad/s", "deg/sec": "deg/s", "m/sec": "m/s", "mm/sec": "mm/s", "dps": "deg/s", "amps": "A",
+    "ampere": "A", "amperes": "A", "Amps": "A", "Ampere": "A",
+}  # fmt: skip
+"""Units as others write them."""
 
 
 def unit_factor(signal: str, unit: str) -> float:

@@ -14,8 +14,10 @@ from dynid.arrays import Array, Float
 from dynid.errors import RecordingError
 from dynid.prose import counted
 from dynid.recording.column_map import EVERY, ColumnMap, unit_factor
+from dynid.recording.joint_match import joints_of_columns, matched_joints
 from dynid.recording.log_format import LogBlock, LogTable
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
+from dynid.recording.repairs import LogRepair
 from dynid.recording.spelling import STEMS, TIME_NAMES, bare, numbered_patterns, stamp_parts, unit_of
 
 __all__ = ["Layout", "layout"]
@@ -40,6 +42,8 @@ class Layout:
     """The columns of `t` and of each signal, among `columns`."""
     rate_hz: float | None = None
     """Samples per second, in place of a time column."""
+    repairs: tuple[LogRepair, ...] = ()
+    """What was put right to find them."""
 
     def signals(self, block: LogBlock) -> dict[str, Float[Array, "n_samples _"]]:
         """The columns of `t` and of each signal of a block, in SI units at the joint."""
@@ -89,6 +93,12 @@ def layout(table: LogTable, joint_names: Sequence[str], columns: ColumnMap) -> L
         raise RecordingError(
             f"{table.source}: duplicated column names: {', '.join(twice)}; rename or delete the copies"
         )
+    called: dict[str, str] = {}
+    first = _Search(table, tuple(joint_names), columns)
+    first.joint_signal("q")
+    if first.missing and not columns.joints:
+        called = matched_joints(table.source, joint_names, joints_of_columns(table.names))
+        columns = columns.model_copy(update={"joints": called}) if called else columns
     search = _Search(table, tuple(joint_names), columns)
     found = {"t": search.time(), **{signal: search.joint_signal(signal) for signal in JOINT_SIGNALS}}
     found |= {signal: search.wrench(signal) for signal in WRENCH_SIGNALS}
@@ -104,14 +114,14 @@ def layout(table: LogTable, joint_names: Sequence[str], columns: ColumnMap) -> L
         names += places
         if signal == "t":
             factors += [
-                unit_factor("t", columns.units.t) * _written_factor(table.source, signal, places[0], columns),
+                unit_factor("t", columns.units.t) * _written_factor(table, signal, places[0], columns),
                 *[1e-9] * (len(places) - 1),
             ]
         elif signal in WRENCH_SIGNALS:
             factors += [float(columns.wrench_sign)] * len(places)
         else:
             factors += [
-                columns.factor(signal, joint) * _written_factor(table.source, signal, place, columns)
+                columns.factor(signal, joint) * _written_factor(table, signal, place, columns)
                 for joint, place in zip(joint_names, places, strict=True)
             ]
     reused = [name for name, count in Counter(names).items() if count > 1]
@@ -120,19 +130,31 @@ def layout(table: LogTable, joint_names: Sequence[str], columns: ColumnMap) -> L
             f"{table.source}: {', '.join(reused)} would stand for several signals or joints; "
             "give each its own column in the column map"
         )
-    return Layout(table.source, tuple(joint_names), tuple(names), np.array(factors), spans, columns.rate_hz)
+    told = (*table.repairs, *([_called(called)] if called else []))
+    return Layout(table.source, tuple(joint_names), tuple(names), np.array(factors), spans, columns.rate_hz, told)
 
 
-def _written_factor(source: str, signal: str, name: str, columns: ColumnMap) -> float:
-    """The factor of a unit that stands in the name of a column; a map that says units knows better."""
-    unit = unit_of(name)
+def _called(joints: Mapping[str, str]) -> LogRepair:
+    """What is said of joints that the log calls otherwise than the robot."""
+    pairs = ", ".join(f"{name} for {joint}" for joint, name in joints.items())
+    return LogRepair(
+        "joint-names",
+        f"the log calls the joints otherwise than the robot: {pairs}",
+        "the log and the robot file come from different drivers or namespaces",
+        "they are matched by what their names have in common; a table joints in a column map says it otherwise",
+    )
+
+
+def _written_factor(table: LogTable, signal: str, name: str, columns: ColumnMap) -> float:
+    """The factor of a unit that stands in the name of a column, or below; a map that says units knows better."""
+    unit = unit_of(name) or table.units.get(name)
     said: object = getattr(columns.units, signal)
     if unit is None or (said != "s" if signal == "t" else bool(said)):
         return 1.0
     try:
         return unit_factor(signal, unit)
     except ValueError as error:
-        raise RecordingError(f"{source}: column {name!r}: {error}; say the unit in a column map") from error
+        raise RecordingError(f"{table.source}: column {name!r}: {error}; say the unit in a column map") from error
 
 
 class _Search:

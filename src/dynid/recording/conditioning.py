@@ -38,7 +38,9 @@ MAX_DELAY_SHARE = 0.1
 """Longest delay of the torque as a share of the log; nothing was measured where it leads beyond the ends."""
 MAX_VALUE = 1e100
 """Largest number (SI) of a log that is conditioned: the squares of larger ones overflow."""
-MIN_SAMPLES = 50
+SHORTEST_LEFT = 2.0
+"""Length of a log over what its low-pass uses up, at least; a shorter one is not filtered."""
+MIN_SAMPLES = 30
 """Fewer samples than this are not a log to identify anything from."""
 
 
@@ -114,6 +116,15 @@ class Conditioning:
                 f"{recording.source}: a low-pass at {cutoff:g} Hz does not fit samples at {rate:.4g} Hz; "
                 f"choose one between 0 and {rate / 2:.4g} Hz"
             )
+        how = self.differentiation
+        lost = 2.0 * (LowPass(cutoff, rate).half_length + _motion_pass(LowPass(cutoff, rate)).half_length) / rate
+        if self.cutoff_hz is None and lasts < SHORTEST_LEFT * lost:
+            # A slow or short log has no rows to spare for a filter.
+            cutoff, how = np.inf, "spline" if how == "filter" else how
+            choices[-1] = (
+                f"no low-pass: one that suits {rate:.3g} Hz would use up {lost:.3g} of {lasts:.3g} s; accelerations "
+                "come from a smoothing spline, and inertias will be uncertain"
+            )
         gap = self.gap if self.gap is not None else max(10.0 / rate, 0.125 / min(cutoff, 0.4 * rate))
         every = self.decimate
         if every is None:
@@ -121,7 +132,7 @@ class Conditioning:
             choices.append(f"one row in {every}")
         return Plan(
             low_pass=LowPass(cutoff, rate),
-            differentiation=self.differentiation,
+            differentiation=how,
             crop=self.crop,
             gap=gap,
             delay=self.delay,
@@ -164,9 +175,7 @@ class Plan:
 
         What it does to the motion is not done to the torque, so it must not touch the motion's own band.
         """
-        rate = self.low_pass.rate_hz
-        cutoff = min(MOTION_OVER_TORQUE * self.low_pass.cutoff_hz, 0.45 * rate) if self.low_pass.active else np.inf
-        return LowPass(cutoff, rate, MOTION_ATTENUATION_DB)
+        return _motion_pass(self.low_pass)
 
     @property
     def margin(self) -> float:
@@ -281,6 +290,12 @@ class Samples:
             for first in range(0, total - 2 * lost, step):
                 last = min(first + step + 2 * lost, total)
                 yield Segment(segment.motion.part(first, last), segment.tau[first:last])
+
+
+def _motion_pass(low_pass: LowPass) -> LowPass:
+    rate = low_pass.rate_hz
+    cutoff = min(MOTION_OVER_TORQUE * low_pass.cutoff_hz, 0.45 * rate) if low_pass.active else np.inf
+    return LowPass(cutoff, rate, MOTION_ATTENUATION_DB)
 
 
 def _gapless(t: Float[Array, " n_samples"], gap: float) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Int
 from dynid.recording.column_map import ColumnMap
+from dynid.recording.repairs import LogRepair
 
 __all__ = ["LogBlock", "LogFormat", "LogTable", "regrouped", "starts_with"]
 
@@ -37,6 +38,10 @@ class LogTable:
     """Reads the named columns, in blocks of this many samples (the last may be shorter)."""
     unfit: Mapping[str, str] = field(default_factory=dict)
     """What else the file holds under a name, and why it is not a column."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Units that the file says of its columns, beside those in their names."""
+    repairs: tuple[LogRepair, ...] = ()
+    """What was put right to make it a table."""
 
 
 def _never(path: Path) -> bool:

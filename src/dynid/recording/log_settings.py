@@ -20,6 +20,12 @@ from dynid.recording.recording import Recording
 
 __all__ = ["LogSettings"]
 
+LEAST_LEFT = 1.25
+"""Length of a log over what a remembered low-pass uses up, at least."""
+WIDEST_CUTOFF = 0.4
+"""Cut-off of a low-pass over the sampling rate, at most; its stop band begins at 4/3 of it, the Nyquist frequency at
+0.5."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LogSettings:
@@ -88,8 +94,19 @@ class LogSettings:
         return chosen.plan(recording)
 
     def condition(self, recording: Recording) -> Samples:
-        """Samples of a recording with torque (N·m or N), conditioned as these settings say."""
-        return self.plan(recording).apply(recording)
+        """Samples of a recording with torque (N·m or N), conditioned as these settings say.
+
+        The low-pass of a log that was sampled more slowly than these settings were made for is as wide as it can be; a
+        log that it would use up is conditioned by itself.
+        """
+        cutoff = self.cutoff_hz
+        if cutoff is not None:
+            # No low-pass is what a log without a row to spare got; it says nothing of the next one.
+            cutoff = min(cutoff, WIDEST_CUTOFF * recording.rate_hz) if np.isfinite(cutoff) else None
+        plan = replace(self, cutoff_hz=cutoff).plan(recording)
+        if recording.duration <= LEAST_LEFT * 2.0 * plan.margin:
+            plan = replace(self, cutoff_hz=None).plan(recording)
+        return plan.apply(recording)
 
     def stored(self) -> dict[str, object]:
         """The settings as JSON holds them (SI); `restored` reads them back."""

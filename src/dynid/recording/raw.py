@@ -12,6 +12,7 @@ from dynid.arrays import Array, Bool, Float, Int, readonly
 from dynid.errors import RecordingError
 from dynid.prose import counted
 from dynid.recording.recording import Recording, measurable
+from dynid.recording.repairs import LogRepair
 from dynid.recording.spelling import STEMS
 
 __all__ = ["RAW_SIGNALS", "RawLog", "increasing"]
@@ -44,6 +45,8 @@ class RawLog:
     """What the file calls the columns of each signal, in the robot's order."""
     whole: bool = True
     """Whether the file ends here; False if only its first part was read."""
+    repairs: tuple[LogRepair, ...] = ()
+    """What was wrong with its rows, names or stamps, and was put right while it was read."""
 
     def __post_init__(self) -> None:
         for name in ("t", *self.signals):

@@ -25,7 +25,7 @@ from dynid.recording.log_format import LogBlock, LogFormat
 from dynid.recording.raw import RAW_SIGNALS, RawLog, increasing
 from dynid.recording.recording import Recording, time_error
 
-__all__ = ["LOG_FORMATS", "column_names", "read_raw", "read_recording", "stream_recording"]
+__all__ = ["LOG_FORMATS", "column_names", "read_raw", "read_recording", "stream_raw", "stream_recording"]
 
 CHUNK_SAMPLES = 100_000
 """Samples read at a time: some 20 MB for an arm of seven joints."""
@@ -92,6 +92,29 @@ def read_raw(
     block = _joined(iter(held))
     if not len(block.values):
         raise _no_samples(plan, block.n_skipped)
+    return _raw(plan, block, whole=whole)
+
+
+def stream_raw(
+    path: Path | str,
+    joint_names: Sequence[str],
+    *,
+    columns: ColumnMap | None = None,
+    chunk_samples: int = CHUNK_SAMPLES,
+) -> Iterator[RawLog]:
+    """What a file holds in consecutive pieces, unchecked; arguments and errors as for `stream_recording`."""
+    plan, stream = _opened(path, joint_names, columns, chunk_samples)
+    n_before = 0
+    for block in stream:
+        numbers = n_before + np.arange(len(block.values)) if block.numbers is None else block.numbers
+        n_before += len(block.values)
+        if len(block.values):
+            yield _raw(plan, replace(block, numbers=numbers), whole=False)
+    if n_before == 0:
+        raise _no_samples(plan, 0)
+
+
+def _raw(plan: Layout, block: LogBlock, *, whole: bool) -> RawLog:
     values = plan.signals(block)
     return RawLog(
         plan.joint_names,
@@ -104,6 +127,7 @@ def read_raw(
         numbers=block.numbers,
         columns={name: plan.columns[span] for name, span in plan.spans.items() if name in RAW_SIGNALS},
         whole=whole,
+        repairs=plan.repairs,
     )
 
 

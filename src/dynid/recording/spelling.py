@@ -10,12 +10,28 @@ __all__ = ["STEMS", "TIME_NAMES", "bare", "numbered_patterns", "stamp_parts", "u
 TIME_NAMES = ("t", "time", "timestamp", "t_s", "time_s", "stamp", "sec", "secs", "seconds", "__time", "%time")
 """Names of a time column, the most trusted first; in s where nothing else is said."""
 STEMS: dict[str, tuple[str, ...]] = {
-    "q": ("q", "position", "pos", "joint_position", "joint_pos", "angle", "actual_q"),
-    "dq": ("dq", "qd", "qdot", "velocity", "vel", "joint_velocity", "joint_vel", "speed", "actual_qd"),
-    "ddq": ("ddq", "qdd", "qddot", "acceleration", "acc", "joint_acceleration", "joint_acc"),
-    "tau": ("tau", "τ", "torque", "trq", "effort", "eff", "joint_torque", "joint_effort"),
-    "current": ("i", "current", "cur", "motor_current", "joint_current", "actual_current"),
-}
+    "q": (
+        "q", "position", "positions", "pos", "joint_position", "joint_positions", "joint_pos", "joint_angle",
+        "joint_angles", "angle", "angles", "actual_q", "q_actual", "q_measured", "measured_joint_positions", "q_m",
+    ),
+    "dq": (
+        "dq", "qd", "qdot", "q_dot", "velocity", "velocities", "vel", "joint_velocity", "joint_velocities", "joint_vel",
+        "joint_speed", "joint_speeds", "speed", "speeds", "actual_qd", "dq_measured", "measured_joint_velocities",
+    ),
+    "ddq": (
+        "ddq", "qdd", "qddot", "q_ddot", "acceleration", "accelerations", "acc", "joint_acceleration",
+        "joint_accelerations", "joint_acc",
+    ),
+    "tau": (
+        "tau", "τ", "torque", "torques", "trq", "effort", "efforts", "eff", "joint_torque", "joint_torques",
+        "joint_effort", "joint_efforts", "tau_j", "tau_measured", "measured_torque", "measured_torques",
+        "measured_joint_torques",
+    ),
+    "current": (
+        "i", "current", "currents", "cur", "motor_current", "motor_currents", "joint_current", "joint_currents",
+        "actual_current",
+    ),
+}  # fmt: skip
 """Names of signals; the first is the one dynid writes, the others are tried where it is absent."""
 UNIT_MARK = re.compile(r"\s*(?:\[\s*([^\[\]\d][^\[\]]*)\]|\(\s*([^()\d][^()]*)\))\s*$")
 """A unit after a name, as in ``q1 [deg]``; a number in brackets is an index."""

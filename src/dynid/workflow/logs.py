@@ -12,10 +12,12 @@ from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError
 from dynid.recording.conditioning import Plan, Samples
+from dynid.recording.formats.text_stream import PACKED_SUFFIXES
 from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
-from dynid.recording.readers import read_raw, read_recording, stream_recording
+from dynid.recording.readers import read_raw, read_recording, stream_raw
 from dynid.recording.recording import Recording
+from dynid.recording.tidying import Tidying
 from dynid.regression.problem import Regression, compress
 from dynid.regression.rows import SampleRows
 from dynid.regression.streamed_rows import StreamedRows
@@ -85,19 +87,24 @@ class Log:
         """Whether the file is streamed rather than held."""
         if self.held or isinstance(self.source, RawLog) or not self.source.is_file():
             return False
-        most = PACKED_BYTES if self.source.suffix.lower() == ".gz" else STREAMED_BYTES
+        most = PACKED_BYTES if self.source.suffix.lower() in PACKED_SUFFIXES else STREAMED_BYTES
         return self.source.stat().st_size > most
 
     @cached_property
-    def raw(self) -> RawLog:
-        """The asked part as the file has it, with torques (N·m or N) where gains are given; at most its start."""
+    def as_read(self) -> RawLog:
+        """What the file holds (SI), of a long log its start."""
         if isinstance(self.source, RawLog):
-            found = self.source
-        else:
-            most = LOOKED_AT if self.is_long else None
-            names, columns = self.robot.joint_names, self.settings.columns
-            found = read_raw(self.source, names, columns=columns, most_samples=most, t_from=self.t_from)
-        return self.settings.with_raw_torque(found.part(self.t_from, self.t_until), self.robot)
+            return self.source
+        most = LOOKED_AT if self.is_long else None
+        return read_raw(
+            self.source, self.robot.joint_names, columns=self.settings.columns, most_samples=most, t_from=self.t_from
+        )
+
+    @cached_property
+    def raw(self) -> RawLog:
+        """The asked part of it without rows that nobody measured, with torques (N·m or N) where gains are given."""
+        found = Tidying.of(self.as_read).applied(self.as_read).part(self.t_from, self.t_until)
+        return self.settings.with_raw_torque(found, self.robot)
 
     @cached_property
     def good_rows(self) -> Recording:
@@ -142,15 +149,17 @@ class Log:
             return
         row_bytes, n_read = _row_bytes(self.source), 0
         names, columns = self.robot.joint_names, self.settings.columns
-        for piece in stream_recording(self.source, names, columns=columns, chunk_samples=PIECE_SAMPLES):
-            n_read += piece.n_samples
+        pieces = stream_raw(self.source, names, columns=columns, chunk_samples=PIECE_SAMPLES)
+        for raw in Tidying.of(self.as_read).stream(pieces):
+            n_read += raw.n_samples
             share = None if row_bytes is None else n_read * row_bytes / self.source.stat().st_size
             progress(f"reading {self.source.name}: {n_read} samples", share)
-            if (self.t_until is not None and piece.t[0] >= self.t_until) or (
-                self.t_from is not None and piece.t[-1] < self.t_from
+            if (self.t_until is not None and raw.t[0] >= self.t_until) or (
+                self.t_from is not None and raw.t[-1] < self.t_from
             ):
                 continue
-            yield self.settings.with_torque(piece.part(self.t_from, self.t_until), self.robot)
+            piece = raw.recording().part(self.t_from, self.t_until)
+            yield self.settings.with_torque(piece, self.robot)
 
 
 def _row_bytes(path: Path) -> float | None:

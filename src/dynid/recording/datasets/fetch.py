@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 
 from dynid.errors import DataSetError, RecordingError
 from dynid.recording.datasets.conversion import convert, numbers_digest
+from dynid.recording.datasets.entries import DataFile, DataSet, SourceFile
 from dynid.recording.datasets.fetched import Fetched, mirrored
-from dynid.recording.datasets.published import DataFile, DataSet, SourceFile, data_set
+from dynid.recording.datasets.published import data_set
 from dynid.recording.formats.text import write_csv
 
 __all__ = ["fetch_data"]
@@ -63,6 +64,11 @@ def fetch_data(
         DataSetError: for a wrong hash, a broken download, an unsafe archive, content without a known hash.
     """
     wanted, source = data_set(name), mirrored(name, mirror)
+    if source is None and wanted.archive is None and not any(file.sources for file in wanted.files):
+        raise DataSetError(
+            f"{wanted.name}: its files exist in mirrors only, made from those of {wanted.source}, whose hash is not "
+            "known; point DYNID_DATA at a mirror"
+        )
     if source is None and not unverified:
         _refuse_unverified(wanted)
     base = folder.resolve().parent

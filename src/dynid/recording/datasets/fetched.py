@@ -10,7 +10,8 @@ from pathlib import Path
 from dynid.errors import DataSetError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.recording.datasets.conversion import RowRange, convert
-from dynid.recording.datasets.published import DATA_SETS, DataSet, data_set
+from dynid.recording.datasets.entries import DataSet
+from dynid.recording.datasets.published import DATA_SETS, data_set
 from dynid.recording.recording import Recording
 
 __all__ = ["ConvertedLogs", "DataCatalogue", "Fetched", "convert_logs", "data_catalogue", "mirrored"]
@@ -114,6 +115,8 @@ def data_catalogue(mirror: str | PathLike[str] | None = None) -> DataCatalogue:
 
 
 def _trust(entry: DataSet) -> str:
+    if entry.archive is None and not any(file.sources for file in entry.files):
+        return "mirrors only: the hash of the authors' own files is not known"
     unsure = entry.archive is not None or any(file.sources and not file.verified for file in entry.files)
     return "network, only with `unverified`" if unsure else "network"
 
@@ -136,6 +139,7 @@ def _entry(entry: DataSet, is_mirrored: bool) -> dict[str, object]:
                 "numbers_sha256": file.numbers or None,
                 "bytes": file.n_bytes or None,
                 "verified": file.verified,
+                "converter": file.converter or None,
                 "sources": [
                     {"address": s.address, "sha256": s.sha256 or None, "bytes": s.n_bytes or None} for s in file.sources
                 ],

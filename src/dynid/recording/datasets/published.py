@@ -7,13 +7,11 @@ columns than are used. What nobody here has had in hands carries no hash, and is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from dynid.errors import UnknownName
-from dynid.prose import counted
-from dynid.recording.datasets.conversion import RowRange
+from dynid.recording.datasets.entries import DataFile, DataSet, SourceFile
+from dynid.recording.datasets.real_arms import REAL_ARMS
 
-__all__ = ["DATA_SETS", "DataFile", "DataSet", "SourceFile", "data_set"]
+__all__ = ["DATA_SETS", "data_set"]
 
 GITHUB = "https://raw.githubusercontent.com"
 PANDA = f"{GITHUB}/marcocognetti/FrankaEmikaPandaDynModel/44f1ec8a615555eb3469ca9b0abd31ef863872b5"
@@ -22,71 +20,6 @@ UR_LOGS = f"{GITHUB}/shamilmamedov/dynamic_calibration/ded626374e0aafe008758e8f5
 UR_LOAD = f"{GITHUB}/shamilmamedov/dynamic_calibration/3afa267a6dca8a91a6938e878a32ca086c5cc606"
 UR_TOUCH = f"{GITHUB}/shamilmamedov/dynamic_calibration/ed20311ca9a853731d2d2a90629d90ba01162125"
 WAM = "https://codeload.github.com/cdsousa/wam7_dyn_ident/zip/dbfce5b84893035fdbe44ff1b306ab9a442d564f"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SourceFile:
-    """A file where its authors published it."""
-
-    address: str
-    """HTTPS, at a commit that does not change."""
-    sha256: str = ""
-    """Empty where it is not known."""
-    n_bytes: int = 0
-    """Size; 0 where it is not known."""
-
-    @property
-    def name(self) -> str:
-        """The last part of the address."""
-        return self.address.rsplit("/", 1)[-1]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataFile:
-    """A file of a data set as dynid lays it out, and how it comes about."""
-
-    name: str
-    what: str
-    sha256: str = ""
-    """Of the file in a mirror; empty where it exists only after a fetch from the network."""
-    n_bytes: int = 0
-    """Size in a mirror."""
-    numbers: str = ""
-    """SHA-256 of the numbers of a log (SI, float64), wherever it comes from; see `numbers_digest`."""
-    sources: tuple[SourceFile, ...] = ()
-    """What it is made from; empty where it exists in mirrors only."""
-    converter: str = ""
-    """The form of the sources; empty for a plain copy."""
-    rows: RowRange = None
-
-    @property
-    def verified(self) -> bool:
-        """Whether a fetch from the network can be checked, by file or by numbers."""
-        return bool(self.sources) and (bool(self.numbers) or all(source.sha256 for source in self.sources))
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataSet:
-    """A public data set: source, licence, files, and what to do with it."""
-
-    name: str
-    title: str
-    robot: str
-    source: str
-    """The authors' page."""
-    licence: str
-    cite: str
-    files: tuple[DataFile, ...]
-    archive: SourceFile | None = None
-    """A zip file from which whatever has the form of a log is taken."""
-    members: tuple[tuple[str, str], ...] = ()
-    """Folders inside the archive, each with the form of the logs in it."""
-    notes: tuple[str, ...] = ()
-    next: tuple[tuple[str, tuple[str, ...]], ...] = field(default=())
-    """Commands to type, with `{dir}` for the folder, each with the files it needs."""
-
-    def __repr__(self) -> str:
-        return f"DataSet({self.name!r}: {self.title}; {counted(len(self.files), 'file')})"
 
 
 _UR_MIRROR = {
@@ -376,6 +309,7 @@ DATA_SETS: dict[str, DataSet] = {
                 ("dynid identify wam7 wam-log.csv --out wam-result", ("traj1.csv.gz",)),
             ),
         ),
+        *REAL_ARMS,
     )
 }
 """Every data set by its name; sizes in bytes."""

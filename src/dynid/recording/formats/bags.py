@@ -6,6 +6,7 @@ import sqlite3
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -17,6 +18,7 @@ from dynid.errors import RecordingError, UnknownName
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_format import LogBlock, LogFormat, LogTable
 from dynid.recording.recording import WRENCH_AXES
+from dynid.recording.repairs import LogRepair, listed_samples
 
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
@@ -68,19 +70,36 @@ class _WrenchStamped(_Message, Protocol):
     wrench: _Wrench
 
 
+@dataclass(frozen=True)
+class _Clock:
+    """How the messages of a topic are stamped."""
+
+    received: bool
+    """Whether by their arrival alone."""
+    late: int = 0
+    """Time from header to arrival in ns: where single headers have no time, it stands in for them."""
+
+    def stamp(self, header: int, received: int) -> int:
+        """The time of a message in ns."""
+        if self.received:
+            return received
+        return header if header > 0 else received - self.late
+
+
 def open_bag(path: Path, columns: ColumnMap) -> LogTable:
     """The table of a bag: ``t`` in s since its first sample, ``q.NAME``, ``dq.NAME`` and ``tau.NAME``.
 
-    Messages that lack a joint are skipped and counted. A WrenchStamped topic, where the map names one, is
-    interpolated at the times of the joint states.
+    Messages that lack a joint are skipped and counted. Where headers have no time, that of arrival stands in. A
+    WrenchStamped topic, where the map names one, is interpolated at the times of the joint states.
 
     Raises:
         RecordingError: naming the file, and the topics to choose from.
     """
     with _opened(path) as reader:
         topic = _topic(reader, path, JOINT_STATE, columns.topic, "topic")
+        clock, repairs = _clock(reader, topic, columns)
         offered: dict[str, None] = {}
-        for _, message in islice(_messages(reader, topic, columns, path), N_LOOKED_AT):
+        for _, message in islice(_messages(reader, topic, clock), N_LOOKED_AT):
             offered |= dict.fromkeys(_offered(message))
         if not offered:
             raise RecordingError(
@@ -91,10 +110,45 @@ def open_bag(path: Path, columns: ColumnMap) -> LogTable:
             wrench_topic = _topic(reader, path, WRENCH_STAMPED, columns.wrench_topic, "wrench_topic")
 
     def blocks(names: Sequence[str], n_samples: int) -> Iterator[LogBlock]:
-        return _blocks(path, columns, topic, wrench_topic, names, n_samples)
+        return _blocks(path, clock, (topic, wrench_topic), names, n_samples)
 
     wrench = WRENCH_AXES if wrench_topic else ()
-    return LogTable(str(path), ("t", *sorted(offered), *wrench), blocks)
+    return LogTable(str(path), ("t", *sorted(offered), *wrench), blocks, repairs=repairs)
+
+
+def _clock(reader: AnyReader, topic: str, columns: ColumnMap) -> tuple[_Clock, tuple[LogRepair, ...]]:
+    """How the messages of a topic are stamped, by its first ones, and what is said of it."""
+    if columns.stamps == "received":
+        return _Clock(received=True), ()
+    stamps = np.array(list(islice(_stamps(reader, topic), N_LOOKED_AT)), dtype=np.int64).reshape(-1, 2)
+    missing = np.flatnonzero(stamps[:, 0] <= 0)
+    if not len(missing):
+        return _Clock(received=False), ()
+    told = stamps[stamps[:, 0] > 0]
+    clock = _Clock(received=len(missing) > len(told), late=int(np.median(told[:, 1] - told[:, 0])) if len(told) else 0)
+    stands_in = "the time received stands in for it" if len(told) else "the time received stands in for all"
+    if not clock.received and clock.late:
+        stands_in += f", less the {1e-6 * clock.late:.3g} ms that the others arrive late"
+    elif len(told):
+        stands_in = "the time received stands in for all, because most have none"
+    repair = LogRepair(
+        "header-stamps",
+        f"{len(missing)} of the first {len(stamps)} messages of {topic} have no time in their header, messages "
+        f"{listed_samples(missing.tolist())}",
+        "the driver does not fill in the header, or publishes before its clock runs",
+        stands_in,
+        samples=tuple(missing.tolist()),
+        share=len(missing) / len(stamps),
+    )
+    return clock, (repair,)
+
+
+def _stamps(reader: AnyReader, topic: str) -> Iterator[tuple[int, int]]:
+    """Time of the header and of arrival of the messages of a topic, ns."""
+    connections = [connection for connection in reader.connections if connection.topic == topic]
+    for connection, received, raw in reader.messages(connections=connections):
+        time = cast(_Message, reader.deserialize(raw, connection.msgtype)).header.stamp
+        yield time.sec * 1_000_000_000 + time.nanosec, received
 
 
 def _opened(path: Path) -> AnyReader:
@@ -126,21 +180,13 @@ class _UnknownTopic(UnknownName, RecordingError):
     pass
 
 
-def _messages(reader: AnyReader, topic: str, columns: ColumnMap, path: Path) -> Iterator[tuple[int, object]]:
+def _messages(reader: AnyReader, topic: str, clock: _Clock) -> Iterator[tuple[int, object]]:
     """Time in ns and content of the messages of a topic, in the order they were received."""
     connections = [connection for connection in reader.connections if connection.topic == topic]
-    for number, (connection, received, raw) in enumerate(reader.messages(connections=connections)):
+    for connection, received, raw in reader.messages(connections=connections):
         message = reader.deserialize(raw, connection.msgtype)
         time = cast(_Message, message).header.stamp
-        stamp = time.sec * 1_000_000_000 + time.nanosec
-        if columns.stamps == "received":
-            stamp = received
-        elif stamp == 0:
-            raise RecordingError(
-                f"{path}: message {number} of {topic} has no time in its header; "
-                'write stamps = "received" in a column map to take the time of arrival'
-            )
-        yield stamp, message
+        yield clock.stamp(time.sec * 1_000_000_000 + time.nanosec, received), message
 
 
 def _offered(content: object) -> Iterator[str]:
@@ -153,15 +199,16 @@ def _offered(content: object) -> Iterator[str]:
 
 
 def _blocks(
-    path: Path, columns: ColumnMap, topic: str, wrench_topic: str | None, names: Sequence[str], n_samples: int
+    path: Path, clock: _Clock, topics: tuple[str, str | None], names: Sequence[str], n_samples: int
 ) -> Iterator[LogBlock]:
+    topic, wrench_topic = topics
     wrench_places = [names.index(axis) for axis in WRENCH_AXES if axis in names]
     start: int | None = None
     with _opened(path) as reader, _opened(path) as wrench_reader:
         wrench = None
         if wrench_topic is not None and wrench_places:
-            wrench = _WrenchTrack(_messages(wrench_reader, wrench_topic, columns, path), path)
-        rows = _rows(_messages(reader, topic, columns, path), names)
+            wrench = _WrenchTrack(_messages(wrench_reader, wrench_topic, clock), path)
+        rows = _rows(_messages(reader, topic, clock), names)
         while True:
             chunk = list(islice(rows, n_samples))
             if not chunk:

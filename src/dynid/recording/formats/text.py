@@ -1,14 +1,13 @@
-"""Logs as text: comma, semicolon or tab separated values, also compressed by gzip."""
+"""Logs as text: cells between commas, semicolons, tabs or blanks, also packed by gzip, zip, xz or bzip2."""
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
+import lzma
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,55 +17,40 @@ from dynid.arrays import Array, Float
 from dynid.disk import whole_file
 from dynid.errors import RecordingError
 from dynid.recording.column_map import ColumnMap
+from dynid.recording.formats.text_dialect import MISSING, NUMBER, Dialect, dialect_of
+from dynid.recording.formats.text_stream import PACKED_SUFFIXES, TextStream, opened_text
 from dynid.recording.log_format import LogBlock, LogFormat, LogTable, regrouped
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, Recording
 from dynid.recording.spelling import STEMS
 
 __all__ = ["TEXT", "write_csv"]
 
-GZIP_MAGIC = b"\x1f\x8b"
-"""First bytes of a gzip file, whatever its name."""
-HEAD_BYTES = 1 << 16
-"""How much of a file is looked at to find its header, separator and decimal mark."""
 TEXT_BYTES = 1 << 21
 """How much text is read at a time."""
 PARSE_BYTES = 1 << 19
 """How much of it a thread parses at a time."""
 LONGEST_CELL = 1000
 """Letters of a cell above which it is no number, and is not quoted."""
-COMMENT_LINE = re.compile(rb"^#[^\n]*\n?", re.MULTILINE)
-NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.IGNORECASE)
-DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-
-
-@dataclass(frozen=True)
-class _Dialect:
-    """How a text file is written."""
-
-    names: tuple[str, ...]
-    delimiter: str
-    decimal: str
-    n_bytes_before: int
-    """Bytes before the first row of numbers: byte order mark, comments and header."""
-    n_lines_before: int
-
-    def cells(self, line: str) -> list[str]:
-        return _cells(line, self.delimiter)
+OPEN_ENDINGS = ("", ".dat", ".log", ".asc", ".out", ".data")
+"""Endings that text has, and other files as well."""
+COMMENT_LINE = re.compile(rb"^(?:#|%|//)[^\n]*\n?", re.MULTILINE)
+BLANKS = re.compile(rb"[ \t]+")
+OUTER_BLANK = re.compile(rb"^ | (?=\r?$)", re.MULTILINE)
 
 
 def open_text(path: Path, columns: ColumnMap) -> LogTable:
-    """The table of a text file with a header; lines that start with # are comments.
+    """The table of a text file with a header, whatever stands before it; lines that start with #, % or // are comments.
 
     Raises:
         RecordingError: naming the file and the line.
     """
     del columns  # A text file needs no hints to be taken apart.
-    dialect = _dialect(path)
+    dialect = dialect_of(path)
 
     def blocks(names: Sequence[str], n_samples: int) -> Iterator[LogBlock]:
         return _blocks(path, dialect, names, n_samples)
 
-    return LogTable(str(path), dialect.names, blocks)
+    return LogTable(str(path), dialect.names, blocks, units=dialect.units)
 
 
 def write_csv(recording: Recording, path: Path) -> None:
@@ -101,88 +85,27 @@ def _compressed(raw: BinaryIO) -> gzip.GzipFile:
     return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
 
 
-def _open(path: Path) -> gzip.GzipFile | io.BufferedReader:
-    with path.open("rb") as raw:
-        zipped = raw.read(2) == GZIP_MAGIC
-    return gzip.open(path, "rb") if zipped else path.open("rb")
-
-
-def _dialect(path: Path) -> _Dialect:
-    with _open(path) as stream:
-        head = stream.read(HEAD_BYTES)
-    if not head:
-        raise RecordingError(f"{path}: the file is empty; check that the log was written to its end")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in head:
-        raise RecordingError(f"{path}: not a text file in UTF-8; save it as CSV in UTF-8")
-    if len(head) == HEAD_BYTES:
-        head = head[: head.rfind(b"\n") + 1] or head
-    try:
-        lines = list(io.StringIO(head.decode("utf-8"), newline=""))
-    except UnicodeDecodeError as error:
-        raise RecordingError(
-            f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start}); save it as CSV in UTF-8"
-        ) from error
-    n_before, comment = 0, ""
-    for line in lines:
-        bare = line.lstrip("\ufeff").strip()
-        if bare and not bare.startswith("#"):
-            break
-        comment = bare.lstrip("#").strip() or comment
-        n_before += 1
-    else:
-        raise RecordingError(f"{path}: no header line t,q1,…; the file holds comments and blank lines only")
-    header = lines[n_before].lstrip("\ufeff").strip("\r\n")
-    delimiter = _delimiter(header)
-    if all(NUMBER.fullmatch(cell) for cell in _cells(header, delimiter) if cell):
-        # numpy.savetxt writes the header as a comment.
-        if not comment or len(_cells(comment, delimiter)) != len(_cells(header, delimiter)):
-            raise RecordingError(
-                f"{path}: line {n_before + 1} holds numbers where the header should be; "
-                "add a first line with the names of the columns: t,q1,…"
-            )
-        header = comment
-    else:
-        n_before += 1
-    decimal = "." if delimiter == "," else _decimal(lines[n_before:], delimiter)
-    n_bytes = len("".join(lines[:n_before]).encode())
-    return _Dialect(tuple(_cells(header, delimiter)), delimiter, decimal, n_bytes, n_before)
-
-
-def _delimiter(header: str) -> str:
-    counts = {mark: header.count(mark) for mark in (";", "\t", ",")}
-    best = max(counts, key=lambda mark: counts[mark])
-    return best if counts[best] else " "
-
-
-def _decimal(lines: Sequence[str], delimiter: str) -> str:
-    cells = (cell for line in lines if not line.startswith("#") for cell in _cells(line, delimiter))
-    return "," if any(DECIMAL_COMMA.fullmatch(cell) for cell in cells) else "."
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    plain = line.strip("\r\n")
-    try:
-        row = next(csv.reader([plain], delimiter=delimiter, skipinitialspace=delimiter != " "), [])
-    except csv.Error:  # such as a cell that is longer than any should be
-        row = plain.split(delimiter)
-    return [cell.strip() for cell in row]
-
-
-def _texts(stream: gzip.GzipFile | io.BufferedReader) -> Iterator[bytes]:
-    """The rows of numbers of a text file, some thousand whole lines at a time, without those that start with #."""
+def _texts(stream: TextStream, dialect: Dialect) -> Iterator[bytes]:
+    """The rows of numbers of a text file, some thousand whole lines at a time, without comments and further headers."""
+    header = dialect.header.encode()
+    again = re.compile(rb"^" + re.escape(header) + rb"\r?\n?", re.MULTILINE) if header else None
     while text := stream.read(TEXT_BYTES):
         text += stream.readline()
-        if text.startswith(b"#") or b"\n#" in text:
+        if text.startswith((b"#", b"%", b"/")) or b"\n#" in text or b"\n%" in text or b"\n//" in text:
             text = COMMENT_LINE.sub(b"", text)
+        if again is not None and header in text:
+            text = again.sub(b"", text)  # files that were joined, each with its header
+        if dialect.delimiter == " ":
+            text = OUTER_BLANK.sub(b"", BLANKS.sub(b" ", text))
         if text and not text.isspace():
             yield text
 
 
-def _blocks(path: Path, dialect: _Dialect, names: Sequence[str], n_samples: int) -> Iterator[LogBlock]:
+def _blocks(path: Path, dialect: Dialect, names: Sequence[str], n_samples: int) -> Iterator[LogBlock]:
     import pyarrow as pa
 
-    with _open(path) as stream:
-        stream.read(dialect.n_bytes_before)
+    with opened_text(path) as stream:
+        _skip(stream, dialect.n_lines_before)
         try:
             block = None
             for block in regrouped(_parsed(stream, dialect, names), n_samples):
@@ -193,8 +116,13 @@ def _blocks(path: Path, dialect: _Dialect, names: Sequence[str], n_samples: int)
             raise _diagnosed(path, dialect, names, str(error)) from error
 
 
+def _skip(stream: TextStream, n_lines: int) -> None:
+    for _ in range(n_lines):
+        stream.readline()
+
+
 def _parsed(
-    stream: gzip.GzipFile | io.BufferedReader, dialect: _Dialect, names: Sequence[str]
+    stream: TextStream, dialect: Dialect, names: Sequence[str]
 ) -> Iterator[Float[Array, "n_samples n_columns"]]:
     import pyarrow as pa
     from pyarrow import csv as pa_csv
@@ -207,10 +135,10 @@ def _parsed(
     convert = pa_csv.ConvertOptions(
         column_types=dict.fromkeys(wanted, pa.float64()),
         include_columns=wanted,
-        null_values=[""],
+        null_values=list(MISSING),
         decimal_point=dialect.decimal,
     )
-    for text in _texts(stream):
+    for text in _texts(stream, dialect):
         # A copy that belongs to pyarrow: its threads must never meet an object of Python, such as an open file. They
         # live on when a log is given up half-way, and then keep the process from ending, or crash it.
         own = pa.BufferOutputStream()
@@ -220,24 +148,29 @@ def _parsed(
         yield np.stack([column.to_numpy() for column in table.columns]).T
 
 
-def _diagnosed(path: Path, dialect: _Dialect, names: Sequence[str], reason: str) -> RecordingError:
+def _diagnosed(path: Path, dialect: Dialect, names: Sequence[str], reason: str) -> RecordingError:
     """The error for a text file that could not be parsed: the first line at fault, found by a slow second look."""
     n_columns = len(dialect.names)
     wanted = {name: dialect.names.index(name) for name in names}
     n_rows = 0
-    with io.TextIOWrapper(_open(path), encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, start=1):
-            if number <= dialect.n_lines_before or not line.strip() or line.startswith("#"):
+    with opened_text(path) as stream:
+        lines = iter(stream.readline, b"")
+        for number, raw in enumerate(lines, start=1):
+            line = raw.decode("utf-8", errors="replace")
+            plain = line.strip()
+            if number <= dialect.n_lines_before or not plain or plain.startswith(("#", "%", "//")):
+                continue
+            if line.strip("\r\n") == dialect.header:
                 continue
             n_rows += 1
-            cells = _cells(line, dialect.delimiter)
+            cells = dialect.cells(line)
             if len(cells) != n_columns:
                 last = next(lines, None) is None
                 remedy = "the log was cut off while writing: delete that line" if last else "correct that line"
                 return RecordingError(f"{path}: line {number} has {len(cells)} cells, the header {n_columns}; {remedy}")
             for name, place in wanted.items():
                 cell = cells[place].replace(",", ".") if dialect.decimal == "," else cells[place]
-                if len(cell) > LONGEST_CELL or (cell and not NUMBER.fullmatch(cell)):
+                if len(cell) > LONGEST_CELL or (cell not in MISSING and not NUMBER.fullmatch(cell)):
                     found = repr(cells[place]) if len(cell) <= LONGEST_CELL else f"a cell of {len(cell)} characters"
                     return RecordingError(
                         f"{path}: line {number}, column {name}: {found} is not a number; correct that cell"
@@ -250,8 +183,23 @@ def _diagnosed(path: Path, dialect: _Dialect, names: Sequence[str], reason: str)
 def _errors() -> tuple[type[Exception], ...]:
     import pyarrow as pa
 
-    return pa.ArrowException, UnicodeDecodeError
+    return pa.ArrowException, UnicodeDecodeError, zipfile.BadZipFile, lzma.LZMAError, NotImplementedError, RuntimeError
 
 
-TEXT = LogFormat(kind="text file", suffixes=(".csv", ".tsv", ".txt", ".gz"), open=open_text, errors=_errors)
+def _is_text(path: Path) -> bool:
+    """Whether a file whose ending leaves it open is text."""
+    if not path.is_file() or path.suffix.lower() not in OPEN_ENDINGS:
+        return False
+    with path.open("rb") as file:
+        head = file.read(4096)
+    return b"\n" in head and b"\x00" not in head and not head.startswith(b"PAR1")
+
+
+TEXT = LogFormat(
+    kind="text file",
+    suffixes=(".csv", ".tsv", ".txt", *PACKED_SUFFIXES),
+    open=open_text,
+    errors=_errors,
+    sniff=_is_text,
+)
 """Comma, semicolon, tab or space separated values."""

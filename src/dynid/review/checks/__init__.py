@@ -1,12 +1,14 @@
 """The checks of the doctor: one file for each small family, and one line for each check in the table."""
 
 MODULES = (
+    "as_read",
     "stamps",
     "position_units",
     "velocities",
     "frozen",
     "clipping",
     "values",
+    "filtered",
     "motion",
     "overlap",
     "torque",

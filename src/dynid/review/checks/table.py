@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dynid.review.checks.as_read import REPAIRED, find_repairs
 from dynid.review.checks.changes import find_changes
 from dynid.review.checks.clipping import find_effort_limit
 from dynid.review.checks.columns import find_misread_columns
 from dynid.review.checks.delay import find_delay
 from dynid.review.checks.excitation import find_unexcited
+from dynid.review.checks.filtered import find_filtered_torque
 from dynid.review.checks.frozen import find_repeated_rows
 from dynid.review.checks.gravity import find_gravity
 from dynid.review.checks.motion import (
@@ -51,6 +53,7 @@ COLUMNS = (
 )
 
 SIGNAL_CHECKS: tuple[Check, ...] = (
+    Check(name="repairs", codes=REPAIRED, run=find_repairs, needs=RAW),
     Check(name="rows", codes=BAD_ROWS, run=find_bad_rows, needs=RAW),
     Check(name="number of samples", codes=("short",), run=find_too_few_samples, needs=RAW),
     Check(name="unit of time", codes=("time-unit",), run=find_time_unit),
@@ -61,6 +64,7 @@ SIGNAL_CHECKS: tuple[Check, ...] = (
     Check(name="values", codes=VALUES, run=find_wrong_values),
     Check(name="jumps", codes=("jump",), run=find_jumps),
     Check(name="effort limit", codes=("saturation",), run=find_effort_limit),
+    Check(name="filtered torque", codes=("filtered-torque",), run=find_filtered_torque),
     Check(name="motion", codes=("no-motion",), run=find_no_motion),
     Check(name="rest", codes=("standstill", "still-joint"), run=find_rest),
     Check(name="reversal", codes=("one-way",), run=find_one_way),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from dynid.writers.exported import Exported
 from dynid.writers.origin import model_sources, write_urdf_like_its_origin
 from dynid.writers.report.page import Report
 
-__all__ = ["Saved", "Saver", "folder_files", "run_text", "with_urdf", "write_model_files"]
+__all__ = ["Saved", "Saver", "folder_files", "marked", "run_text", "with_urdf", "write_model_files"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Saver:
 def write_model_files(model: IdentifiedModel, report: Report, folder: Path) -> dict[str, Path]:
     """Write model.json, report.html and run.json."""
     files = {"model": folder / "model.json", "report": folder / "report.html", "run": folder / "run.json"}
-    refuse_replacing(model_sources(model), files.values())
+    refuse_replacing(model_sources(model), (), unasked=marked(files.values()))
     save_model(model, files["model"])
     report.write(files["report"])
     write_whole(files["run"], run_text(model))
@@ -66,15 +66,20 @@ def with_urdf(model: IdentifiedModel, folder: Path, files: dict[str, Path]) -> S
     if not model.consistent:
         return Saved(files)
     files["urdf"] = folder / "robot.urdf"
-    refuse_replacing(model_sources(model), [files["urdf"]])
+    refuse_replacing(model_sources(model), (), unasked=marked([files["urdf"]]))
     done = write_urdf_like_its_origin(model, files["urdf"])
     told = tuple(f"robot.urdf: {sentence}" for sentence in (*done.left_out, *done.notices))
     return Saved(files, done, told)
 
 
-def folder_files(folder: Path) -> tuple[Path, ...]:
-    """Every file that a result may write into its folder."""
-    return tuple(folder / name for name in ("model.json", "report.html", "run.json", "robot.urdf"))
+def folder_files(folder: Path) -> dict[Path, str]:
+    """Every file that a result may write into its folder, with a text that all of them hold."""
+    return marked(folder / name for name in ("model.json", "report.html", "run.json", "robot.urdf"))
+
+
+def marked(files: Iterable[Path]) -> dict[Path, str]:
+    """Files of a folder that was named, none of which was, with a text that all of dynid's hold."""
+    return dict.fromkeys(files, "dynid")
 
 
 def run_text(model: IdentifiedModel) -> str:
