@@ -143,14 +143,18 @@ CLAIMS = (
     claim("docs/report.md", rf"△ σ above {N} %", UNRELIABLE),
     claim("docs/report.md", rf"Logs above {N} MiB \({N} MiB for packed text\)", STREAMED, PACKED),
     claim("docs/report.md", r"first segment of ([\d ]+) samples", of("workflow", "PIECE_SAMPLES")),
-    claim("docs/my_log.md", rf"Files above {N} MiB \({N} MiB for", STREAMED, PACKED),
+    claim("docs/my_log.md", rf"Files above {N} MiB \({N} MiB if packed", STREAMED, PACKED),
     claim("docs/identify.md", rf"cut-off is {N} times the bandwidth", of("recording", "CUTOFF_OVER_BANDWIDTH")),
     claim("docs/identify.md", r"(\w+) rows a second are kept for every Hz", of("recording", "ROWS_PER_CUTOFF")),
     claim("docs/identify.md", rf"`unreliable` \(above {N} % of the value\)", UNRELIABLE),
     claim("docs/identify.md", rf"the range of {N} % of these refits", of("regression", "INTERVAL_SHARE", PERCENT)),
     claim("docs/identify.md", rf"must make at least {N} of them", of("regression", "MIN_RESAMPLED")),
-    claim("docs/identify.md", rf"The default is {N} for both", lambda: float(default(dynid.identify, "delay"))),
-    claim("docs/identify.md", rf"The default is {N} for both", lambda: float(default(dynid.identify, "min_velocity"))),
+    claim("docs/identify.md", rf"the default is {N}\.", lambda: float(default(dynid.identify, "min_velocity"))),
+    claim("docs/identify.md", rf"`--prior-std {N}`", lambda: float(default(dynid.identify, "prior_std"))),
+    claim("docs/identify.md", rf"with a spread of {N} %, whose mass", of("regression", "GEOMETRY_STD", PERCENT)),
+    claim("docs/identify.md", rf"logs are cut into {N} segments", of("regression", "N_FOLDS")),
+    claim("docs/identify.md", rf"of the torque, up to {N} ms either way", of("regression", "SPAN", 1e3)),
+    claim("docs/report.md", rf"an error within {N} % of its", of("validation", "RESOLUTION", PERCENT)),
     claim("docs/derivations.md", rf"of time, {N} periods of the low-pass", of("regression", "BLOCK_CUTOFFS")),
     claim("docs/derivations.md", rf"at most {N} blocks are kept", of("regression", "MAX_BLOCKS")),
     claim("docs/derivations.md", rf"is not allowed below {N}\.", of("regression", "INFLATION_FLOOR")),
@@ -240,7 +244,7 @@ def test_the_table_of_estimators_has_each_of_them():
 
 def test_the_default_friction_of_the_pages_is_that_of_identify():
     text = (ROOT / "docs/identify.md").read_text(encoding="utf-8")
-    assert re.findall(r"The default friction\s+is `([\w+]+)`", text) == [default(dynid.identify, "friction")]
+    assert re.findall(r"The default friction\s+is\s+`([\w+]+)`", text) == [default(dynid.identify, "friction")]
 
 
 def test_contributing_names_every_stage_room_and_leaf():

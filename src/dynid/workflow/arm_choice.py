@@ -22,7 +22,7 @@ __all__ = ["ArmChoice", "choose_arm"]
 
 STILL = 1e-3
 """rad or m: a coupled joint whose logged position varies by less is held where it stood."""
-LOOKED_AT = 20_000
+N_ROWS_SEEN = 20_000
 """Samples from the start of a log that say whether a coupled joint moves."""
 
 
@@ -121,10 +121,10 @@ def _standing(
     if not asked or isinstance(log, Mapping) or len(asked) == len(logged):
         return {}
     if isinstance(log, RawLog):
-        q = log.q[:LOOKED_AT, [log.joint_names.index(name) for name in asked]]
+        q = log.q[:N_ROWS_SEEN, [log.joint_names.index(name) for name in asked]]
     else:
         only = None if columns is None else ColumnMap(joints={k: v for k, v in columns.joints.items() if k in asked})
-        q = read_raw(log, asked, columns=only, most_samples=LOOKED_AT).q
+        q = read_raw(log, asked, columns=only, most_samples=N_ROWS_SEEN).q
     held: dict[str, float] = {}
     for name, positions in zip(asked, q.T, strict=True):
         if np.all(np.isfinite(positions)) and np.ptp(positions) <= STILL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -145,22 +146,13 @@ def solve(
     F, rough = R @ sparse.csr_array(base.K), base.lift(np.linalg.lstsq(R, rho, rcond=None)[0])
     known = link_prior(model, asked, prior, rough) if prior.rule == "map" else None
     reference = choose_reference(model, asked, prior, rough) if known is None else known.reference
-    found = _restricted(F, rho, compiled, reference, prior, residual, equal_fit, solver, limit, known)
+    answer = partial(_restricted, F, rho, compiled, prior, residual, equal_fit, solver, limit)
+    found = answer(reference, known)
     if known is not None:
-        reference, found = _resized(
-            model,
-            asked,
-            prior,
-            rough,
-            known,
-            found,
-            lambda again: _restricted(
-                F, rho, compiled, again.reference, prior, residual, equal_fit, solver, limit, again
-            ),
-        )
+        reference, found = _resized(model, asked, prior, rough, known, found, answer)
     elif found.programme.distance_of_data > (_FAR if found.status is Status.STOPPED_EARLY else _TOO_FAR):
         reference = choose_reference(model, asked, prior, rough, own_coordinates=False)
-        found = _restricted(F, rho, compiled, reference, prior, residual, equal_fit, solver, limit)
+        found = answer(reference)
     beta, status = base.project(found.theta), found.status
     if status is Status.CONVERGED and len(found.programme.seen[0]) < base.n_base:
         status = Status.RANK_DEFICIENT
@@ -193,12 +185,12 @@ def _restricted(
     F: Float[Array, "n_base n_params"],
     rho: Float[Array, " n_base"],
     compiled: CompiledConstraints,
-    reference: Reference,
     prior: Prior,
     residual: float,
     equal_fit: float,
     solver: SolverSettings,
     limit: int,
+    reference: Reference,
     known: LinkPrior | None = None,
 ) -> _Found:
     """The answer in one set of coordinates; bounds that are not convex are restricted where it exceeds them.
@@ -263,7 +255,7 @@ def _resized(
     rough: Float[Array, " n_params"],
     known: LinkPrior,
     found: _Found,
-    solved: Callable[[LinkPrior], _Found],
+    answer: Callable[[Reference, LinkPrior | None], _Found],
 ) -> tuple[Reference, _Found]:
     """The answer with bodies guessed from geometry given the mass (θ in SI) that the data ask for."""
     heavier = 1.0
@@ -273,7 +265,7 @@ def _resized(
             break
         heavier *= ratio
         known = link_prior(model, constraints, prior, rough, heavier)
-        found = solved(known)
+        found = answer(known.reference, known)
     return known.reference, found
 
 
