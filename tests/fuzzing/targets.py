@@ -185,7 +185,7 @@ def check_robot(robot: Robot, path: Path, rng: random.Random) -> None:
         assert not np.isnan(list(vars(joint.limits).values())).any()
     robot = robot if robot.has_nominal else robot.with_nominal({
         joint.link.name: load_robot("planar2r").joints[0].link.nominal
-        for joint in robot.joints if joint.link.nominal is None
+        for joint in robot.joints if not joint.link.known
     })  # fmt: skip
     import pinocchio as pin
 

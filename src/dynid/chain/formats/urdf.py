@@ -152,7 +152,7 @@ class _Reader:
         axis_element = element.find("axis")
         axis = np.array([1.0, 0.0, 0.0])
         if axis_element is not None:
-            axis = document.numbers(axis_element, "xyz", 3, axis.tolist())
+            axis = document.numbers(axis_element, "xyz", 3)
             if not np.any(axis):
                 raise document.fault(axis_element, f"the axis of joint {name!r} is zero; give it a direction")
         return BodyJoint(
