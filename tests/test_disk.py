@@ -50,7 +50,7 @@ def test_a_file_in_the_place_of_a_folder_is_said(tmp_path):
 
 def test_what_a_killed_run_left_behind_is_removed_by_the_next(tmp_path):
     ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait(timeout=60)
+    ended.wait(20.0)
     dead = tmp_path / f".model.json.{HERE}-{ended.pid}-0123abcd.part"
     alive = tmp_path / f".model.json.{HERE}-{os.getpid()}-0123abcd.part"
     other = tmp_path / f".run.json.{HERE}-{ended.pid}-0123abcd.part"

@@ -32,7 +32,6 @@ __all__ = [
     "read_json",
     "read_text",
     "read_toml",
-    "refuse_foreign",
     "refuse_replacing",
     "whole_file",
     "write_whole",
@@ -192,29 +191,11 @@ def refuse_replacing(
             continue
         if any(path.samefile(other) for other in read):
             raise OutputError(f"{path}: is read by this very run and would be replaced; choose another name to write")
-        if path in beside:
-            refuse_foreign(path, beside[path])
-
-
-def refuse_foreign(path: Path, mark: str, *, told_by: Path | None = None) -> None:
-    """Refuse to replace a file that is there already, and is not an older result of the same kind.
-
-    Args:
-        path: what will be written.
-        mark: a text that every file of its kind holds.
-        told_by: a file beside it that holds the mark, where it cannot itself.
-
-    Raises:
-        OutputError: naming the file.
-    """
-    if not os.path.isfile(path):
-        return
-    witness = path if told_by is None else told_by
-    if not os.path.isfile(witness) or mark.encode() not in witness.read_bytes():
-        raise OutputError(
-            f"{path}: is there already and would be replaced; it was not written by dynid, so choose another name, or "
-            "delete it first"
-        )
+        if path in beside and beside[path].encode() not in path.read_bytes():
+            raise OutputError(
+                f"{path}: is there already and would be replaced; it was not written by dynid, so choose another name, "
+                "or delete it first"
+            )
 
 
 def _refusal(path: Path, error: OSError | ValueError) -> OutputError:

@@ -50,7 +50,7 @@ def validate(
         HTML page to write, with the curves.
     """
     if report is not None:
-        refuse_replacing([model, *against, *logs], (), unasked={report: "dynid"})
+        refuse_replacing([model, *against, *logs], [report])
     with progress("predicting") as step:
         result = dynid.validate(model, logs, against=against, raw=raw, progress=step, **typed(log))
     for sentence in result.warnings:

@@ -200,7 +200,7 @@ def _mass(model: IdentifiedModel) -> Criterion:
     """Whether the links weigh what the robot file, or the size of the arm, lets expect."""
     masses = np.array([link.mass for link in model.links])
     total = float(np.sum(masses))
-    nominal = [joint.link.nominal for joint in model.robot.joints]
+    nominal = [joint.link.nominal if joint.link.known else None for joint in model.robot.joints]
     known = np.array([body.mass if body is not None else np.nan for body in nominal])
     reach = max(
         sum(float(np.linalg.norm(model.robot.joints[j].T_parent_joint[:3, 3])) for j in path)

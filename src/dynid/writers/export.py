@@ -21,9 +21,6 @@ from dynid.writers.origin import RobotOrigin, model_sources, robot_origin
 
 __all__ = ["export"]
 
-TABLE_MARK = "symbol,owner,name,value"
-"""What every table of parameters holds."""
-
 
 @one_blas_thread()
 def export(
@@ -57,7 +54,7 @@ def export(
     Raises:
         UnknownName: a format that is not in the table.
         InconsistentModel: parameters that are not physically consistent, without `force`.
-        OutputError: `out` is the file of the model, the robot file it came from, or somebody else's.
+        OutputError: `out` is the file of the model, or the robot file it came from.
         ExportError: any other refusal; nothing was written.
     """
     if to not in EXPORTERS:
@@ -72,7 +69,7 @@ def export(
     if isinstance(exporter, LoadExporter):
         return exporter.write(_load(model, flange, to), place, options)
     known = _model(model, to)
-    refuse_replacing(model_sources(known), (), unasked={place: TABLE_MARK if to == "csv" else "dynid"})
+    refuse_replacing(model_sources(known), [place])
     origin = RobotOrigin(None if template is None else Path(template))
     if exporter.root and template is None and not fresh:
         origin = robot_origin(known, exporter.root)

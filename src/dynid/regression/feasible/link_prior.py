@@ -69,7 +69,7 @@ def link_prior(
     bodies = heavier * plain_bodies(model, constraints, beta_size, tapered=True)
     guessed = np.ones(model.n_dof, dtype=bool)
     for k, joint in enumerate(model.robot.joints):
-        nominal = joint.link.nominal
+        nominal = joint.link.nominal if joint.link.known else None
         if nominal is not None and consistency(nominal, triangle=constraints.triangle).holds:
             bodies[k], guessed[k] = nominal.pi, False
     n_guessed = int(np.count_nonzero(guessed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from dynid.disk import refuse_foreign, refuse_replacing
+from dynid.disk import refuse_replacing
 from dynid.excitation.trajectory_files import FORMAT, write_coefficients, write_poses, write_ros, write_trajectory
 from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
 from dynid.writers.report.trajectory import trajectory_report
@@ -56,9 +56,6 @@ def trajectory_files(path: Path, inputs: Iterable[Path], *, ros: Path | None, pi
         files["picture"] = path.with_suffix(".html")
         unasked[files["picture"]] = "Written by dynid"
     refuse_replacing(inputs, [file for file in files.values() if file not in unasked], unasked=unasked)
-    refuse_foreign(path, FORMAT, told_by=files["coefficients"])
-    if ros is not None:
-        refuse_foreign(ros, "time_from_start")
     return files
 
 

@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 
 def _write(result: PayloadIdentification | GainsIdentification, path: Path) -> Saved:
-    refuse_replacing(result.inputs, (), unasked={path: '"estimator"'})
+    refuse_replacing(result.inputs, [path])
     write_whole(path, json_text(result.json()))
     return Saved({"payload" if isinstance(result, PayloadIdentification) else "gains": path})
 

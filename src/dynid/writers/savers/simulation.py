@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from dynid.disk import refuse_foreign, refuse_replacing, write_whole
+from dynid.disk import refuse_replacing, write_whole
 from dynid.errors import RecordingError
 from dynid.recording.formats.text import write_csv
 from dynid.workflow.simulation import Simulation
@@ -33,7 +33,6 @@ def log_files(path: Path, inputs: Iterable[Path]) -> dict[str, Path]:
         raise RecordingError(f"`out` {path}: the log is written as .csv or .csv.gz; change the ending")
     truth = path.with_name(path.name.removesuffix(".gz").removesuffix(".csv") + ".truth.json")
     refuse_replacing(inputs, [path], unasked={truth: '"parameters"'})
-    refuse_foreign(path, '"parameters"', told_by=truth)
     return {"log": path, "truth": truth}
 
 
