@@ -22,7 +22,6 @@ from dynid.review.checks.payload import find_payload
 from dynid.review.checks.position_units import find_position_units
 from dynid.review.checks.stamps import find_bad_rows, find_time_unit, find_uneven_stamps
 from dynid.review.checks.torque import find_missing_torque, find_unexplained_torque
-from dynid.review.checks.torque_units import find_torque_units
 from dynid.review.checks.values import find_jumps, find_wrong_values
 from dynid.review.checks.velocities import find_wrong_velocities
 from dynid.review.look import Check, Needs
@@ -73,7 +72,6 @@ TORQUE_CHECKS: tuple[Check, ...] = (
     Check(name="explained torque", codes=("external-torque",), run=find_unexplained_torque, needs=EQUATIONS),
     Check(name="columns", codes=COLUMNS, run=find_misread_columns, needs=EQUATIONS),
     Check(name="gravity", codes=("tilted-base", "torque-without-gravity"), run=find_gravity, needs=EQUATIONS),
-    Check(name="unit of torques", codes=("torque-units",), run=find_torque_units, needs=EQUATIONS),
     Check(name="delay", codes=("delay",), run=find_delay, needs=EQUATIONS),
     Check(name="changes", codes=("load-change", "contact", "drift"), run=find_changes, needs=EQUATIONS),
     Check(name="payload", codes=("payload",), run=find_payload, needs=EQUATIONS),

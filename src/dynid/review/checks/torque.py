@@ -8,9 +8,10 @@ import numpy as np
 
 from dynid.errors import RecordingError
 from dynid.review.equations.changes import load_step_of
-from dynid.review.equations.hypothesis import HypothesisFit, expected_torque
+from dynid.review.equations.hypothesis import HypothesisFit
 from dynid.review.equations.rows import Arm, ThinRows, thin_rows
 from dynid.review.equations.search import Searched, search_reading, suspicious
+from dynid.review.equations.sizes import expected_torque
 from dynid.review.findings import Finding, Severity, number
 from dynid.review.look import Equations, Look
 
@@ -153,7 +154,7 @@ def _opened(arm: Arm, rows: ThinRows) -> Equations:
         step = load_step_of(arm, found.plain, found.plain.arm_fit(arm), np.full(rows.n_rows, True))
         if step is not None and step.effect.share > LOAD_EXPLAINS and abs(step.mass) > SURE * step.error:
             found = Searched(found.plain, found.plain)
-    return Equations(arm, found, found.best)
+    return Equations(arm, found, found.reading)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.model import TorqueModel
 from dynid.review.equations.changes import tip_columns
-from dynid.review.equations.hypothesis import HypothesisFit, expected_torque
+from dynid.review.equations.hypothesis import HypothesisFit
 from dynid.review.equations.rows import DRY, Arm
 
-__all__ = ["TipLoad", "Unexcited", "nominal_scales", "tip_load", "unexcited_parameters"]
+__all__ = ["TipLoad", "Unexcited", "tip_load", "unexcited_parameters"]
 
 HIDDEN = 0.5
 """A parameter is not excited where one standard deviation of it would make this share of a joint's torque."""
@@ -22,24 +22,6 @@ STILL = 0.01
 """rad or m: a joint that travels less does not move."""
 PLAIN_FRICTION = ("viscous", "coulomb", "offset")
 """Friction whose parameters are named: linear ones that do not depend on the shape of others."""
-
-
-def nominal_scales(arm: Arm, fitted: HypothesisFit) -> tuple[Float[Array, " n_dof"], Float[Array, " n_dof"]]:
-    """Measured over expected torque of every joint beside its friction, and the error of that ratio (dimensionless)."""
-    rows = fitted.rows
-    expected = expected_torque(arm, rows.motion)
-    ratio, error = np.full(arm.n_dof, np.nan), np.full(arm.n_dof, np.inf)
-    for j in range(arm.n_dof):
-        Q = np.linalg.qr(_unit(fitted.own[j]))[0]
-        column = expected[:, j] - Q @ (Q.T @ expected[:, j])
-        tau = rows.tau[:, j] - Q @ (Q.T @ rows.tau[:, j])
-        size = float(column @ column)
-        if size <= 1e-4 * float(expected[:, j] @ expected[:, j]) or size == 0.0:
-            continue
-        ratio[j] = float(column @ tau) / size
-        rest = tau - ratio[j] * column
-        error[j] = 3.0 * np.sqrt(float(rest @ rest) / max(1, rows.n_rows - 10) / size)
-    return ratio, error
 
 
 def _unit(columns: Float[Array, "n_rows n_columns"]) -> Float[Array, "n_rows n_columns"]:
