@@ -52,7 +52,7 @@ def torque_lag(fitted: HypothesisFit) -> TorqueLag:
     costs = _shift_costs(fitted, fine)
     noise = np.maximum(np.min(costs, axis=1), 1e-300)
     curves = np.array([np.polyfit(fine - centre, row, 2) for row in costs])
-    bend, slope = np.maximum(curves[:, 0], 1e-300), curves[:, 1]
+    bend, slope = np.maximum(curves[:, 0], 1e-9 * noise / width**2), curves[:, 1]
     best = np.clip(-slope / (2.0 * bend), -width, width)
     # Rows share noise with their neighbours: about two of them tell one thing.
     error = np.sqrt(2.0 * noise / max(rows.n_rows, 1) / bend)

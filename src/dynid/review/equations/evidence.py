@@ -74,9 +74,14 @@ class Evidence:
     """What the equations leave of each joint's torque, over its swing (dimensionless)."""
 
     @property
+    def told(self) -> float:
+        """What the log tells: logarithm of a likelihood up to a constant."""
+        return self.likelihood + self.physics + self.size
+
+    @property
     def total(self) -> float:
         """Logarithm of the posterior probability up to a constant."""
-        return self.likelihood + self.physics + self.size + self.prior
+        return self.told + self.prior
 
 
 def probabilities(weighed: Sequence[Evidence]) -> Float[Array, " n_hypotheses"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -30,6 +30,8 @@ __all__ = ["CERTAIN", "Searched", "search_reading", "suspicious"]
 
 CERTAIN = 0.99
 """Probability from which on a reading is taken for right: one false alarm in a hundred logs that are read otherwise."""
+PROBABLE = 0.5
+"""Probability below which a reading is not worth a word."""
 NOISY = 0.1
 """What is left of a joint's torque, relative to its swing, above which every reading is weighed."""
 CONTRADICTS = -1.0
@@ -88,8 +90,8 @@ def suspicious(fitted: HypothesisFit) -> bool:
     return bool(np.max(fitted.noise) > NOISY or fitted.ratio > AGREED or np.any(fitted.sign < 0.0))
 
 
-def search_reading(arm: Arm, rows: ThinRows) -> Searched:
-    """The most probable reading of the rows."""
+def search_reading(arm: Arm, rows: ThinRows, beside: Sequence[ThinRows] = ()) -> Searched:
+    """The most probable reading of the rows; logs of the same robot `beside` have to agree with it."""
     weigher = LogEvidence(arm, rows)
     plain = fit_hypothesis(arm, rows, Hypothesis.as_logged(arm.n_dof))
     coarse = fit_hypothesis(arm, weigher.rows, plain.hypothesis)
@@ -117,7 +119,24 @@ def search_reading(arm: Arm, rows: ThinRows) -> Searched:
     if best is weighed[0]:
         return Searched(plain, plain)
     is_tilt = tilt is not None and fitted is tilt.fitted
-    return _judged(weigher, weighed, best, Searched(plain, fitted, tilt if is_tilt else None))
+    judged = _judged(weigher, weighed, best, Searched(plain, fitted, tilt if is_tilt else None))
+    gain = best.told - weighed[0].told
+    gains = [gain, *(_gain(LogEvidence(arm, other), best.hypothesis, plain.hypothesis) for other in beside)]
+    probability = _moved(judged.probability, float(np.mean(gains)) - gain)
+    return replace(judged, probability=probability) if probability > PROBABLE else Searched(plain, plain)
+
+
+def _gain(log: LogEvidence, reading: Hypothesis, as_logged: Hypothesis) -> float:
+    return log.of(reading).told - log.of(as_logged).told
+
+
+def _moved(probability: float, gain: float) -> float:
+    """A probability (0 to 1) after further evidence: the logarithm of its odds grows by `gain`.
+
+    Misfit comes back in every log of a robot, so all of them together count as one: what they tell is averaged.
+    """
+    odds = np.log(max(probability, 1e-300)) - np.log(max(1.0 - probability, 1e-300)) + gain
+    return float(1.0 / (1.0 + np.exp(-np.clip(odds, -600.0, 600.0))))
 
 
 def _weigh(weigher: LogEvidence, readings: Iterable[Hypothesis], known: Iterable[Evidence]) -> list[Evidence]:
