@@ -41,12 +41,16 @@ STEPS = 4
 SHARE, FRICTION, OFFSET = 1.0, 0.5, 100.0
 """Standard deviation of what a parameter of the arm, one of friction, and an offset make of a joint's torque, over the
 swing of that torque: what is known of an arm before its log is read."""
+HOPELESS = 40.0
+"""Logarithm of odds that nominal inertias do not make up for: they tell 2 to 20 on measured logs."""
 TAIL = 4
 """Degrees of freedom of Student's distribution for the signs of friction and inertia: as many as segments are left."""
 UNITS_OF_SCALE = {1e-3: "N·mm", 1e-2: "N·cm", 1e3: "kN·m"}
 """Units of torque by what turns them into N·m."""
+UNIT_SHARES = {1e-3: 0.8, 1e-2: 0.1, 1e3: 0.1}
+"""How often each of them is the unit of a log that is not in N·m."""
 ONE_SIGN, ALL_SIGNS, JOINT, ORDER, SWAP, MOUNT, UNIT, FREE_SCALE, ANY_TILT, WEIGHTLESS = (
-    log(share) for share in (0.05, 0.03, 0.01, 0.003, 0.0003, 0.05, 0.01, 0.001, 0.002, 0.003)
+    log(share) for share in (0.05, 0.03, 0.01, 0.003, 0.0003, 0.05, 0.02, 0.001, 0.002, 0.003)
 )
 """How often logs have each fault, as the practice of the field goes: a torque or a position of one joint counted the
 other way round, every torque, all signals of one joint, joints sorted by name or reversed, any two columns exchanged, a
@@ -117,15 +121,15 @@ class LogEvidence:
             self._kept = (key, found, torque_sizes(self.arm, found.rows, hypothesis.gravity))
         return self._kept[1:]
 
-    def of(self, hypothesis: Hypothesis, *, segments: bool = False) -> Evidence:
-        """The evidence for a hypothesis; segment by segment where asked."""
+    def of(self, hypothesis: Hypothesis, *, segments: bool = False, rival: float = -np.inf) -> Evidence:
+        """The evidence for a hypothesis; segment by segment where asked, and coarse where far below a `rival` total."""
         columns, sizes = self.columns(hypothesis)
-        means = [None] if self.nominal is None else [None, self.nominal]
-        fits = [_Fit(columns, hypothesis, mean, self.looks) for mean in means]
-        heat = self.temperature
+        heat, robot = self.temperature, self.arm.robot
+        fits = [_Fit(columns, hypothesis, None, self.looks)]
+        if self.nominal is not None and fits[0].log_likelihood() / heat + fits[0].physics(heat) > rival - HOPELESS:
+            fits.append(_Fit(columns, hypothesis, self.nominal, self.looks))
         told = np.array([[fit.log_likelihood() / heat, fit.physics(heat)] for fit in fits])
         best = int(np.argmax(np.sum(told, axis=1)))
-        robot = self.arm.robot
         return Evidence(
             hypothesis,
             # Nominal inertias or none: either may be right, so their likelihoods are averaged.
@@ -245,7 +249,9 @@ def log_prior(hypothesis: Hypothesis, names: Sequence[str], gravity: Float[Array
     if np.any(off):
         together = bool(np.all(size == size[0]))
         if all(is_round(float(value)) for value in size):
-            found += UNIT - log(len(UNITS_OF_SCALE)) - (0.0 if together else np.count_nonzero(off) * log(2 * n))
+            shares = {round(log(unit)): log(share) for unit, share in UNIT_SHARES.items()}
+            found += UNIT + (shares[round(log(size[0]))] if together else 0.0)
+            found += 0.0 if together else sum(shares[round(log(value))] - log(2 * n) for value in size[off])
         else:
             found += FREE_SCALE - FACTOR_PRICE * (1 if together else np.count_nonzero(off))
     if hypothesis.gravity is not None:

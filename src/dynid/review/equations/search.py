@@ -139,14 +139,15 @@ def _moved(probability: float, gain: float) -> float:
     return float(1.0 / (1.0 + np.exp(-np.clip(odds, -600.0, 600.0))))
 
 
-def _weigh(weigher: LogEvidence, readings: Iterable[Hypothesis], known: Iterable[Evidence]) -> list[Evidence]:
+def _weigh(weigher: LogEvidence, readings: Iterable[Hypothesis], known: Sequence[Evidence]) -> list[Evidence]:
     """The evidence for readings that were not weighed before: each counts once."""
     seen = {one.hypothesis.key for one in known}
+    leading = max(one.told for one in known)
     found = []
     for reading in readings:
         if reading.key not in seen:
             seen.add(reading.key)
-            found.append(weigher.of(reading))
+            found.append(weigher.of(reading, rival=leading))
     return found
 
 
