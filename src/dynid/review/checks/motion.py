@@ -17,6 +17,8 @@ from dynid.review.signal_view import SignalView
 
 __all__ = [
     "NoMotion",
+    "OneWay",
+    "ShortLog",
     "SlowMotion",
     "Standstill",
     "StillJoint",

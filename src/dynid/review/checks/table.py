@@ -75,7 +75,7 @@ TORQUE_CHECKS: tuple[Check, ...] = (
     Check(name="delay", codes=("delay",), run=find_delay, needs=EQUATIONS),
     Check(name="changes", codes=("load-change", "contact", "drift"), run=find_changes, needs=EQUATIONS),
     Check(name="payload", codes=("payload",), run=find_payload, needs=EQUATIONS),
-    Check(name="excitation", codes=("unexcited",), run=find_unexcited, needs=EQUATIONS),
+    Check(name="excitation", codes=("unexcited", "same-motion"), run=find_unexcited, needs=EQUATIONS),
 )
 """Checks by the arm's own equations: base parameters fitted to the log [Gautier1990]_ leave far less of the torque, and
 friction brakes, once the log is read rightly."""
