@@ -135,10 +135,12 @@ def find_changes(look: Look) -> Look:
     """Contacts, loads and friction that changes along the log."""
     if not is_read_rightly(look):
         return look
-    return look.found(_changes(look.torque.arm, look.torque.fitted))
+    # What is usual in a log that mostly rests is not usual in its motion.
+    surely = np.inf if "standstill" in look.codes() else SURELY
+    return look.found(_changes(look.torque.arm, look.torque.fitted, surely))
 
 
-def _changes(arm: Arm, fitted: HypothesisFit) -> Iterator[Finding]:
+def _changes(arm: Arm, fitted: HypothesisFit, surely: float) -> Iterator[Finding]:
     fitted = with_load_friction(arm, fitted)
     fit = fitted.arm_fit(arm)
     burst = _touched(arm, fitted, fit)
@@ -149,7 +151,7 @@ def _changes(arm: Arm, fitted: HypothesisFit) -> Iterator[Finding]:
         yield from _loaded(step)
         return
     if burst is not None:
-        yield _contact(arm, burst, fitted.rows.period)
+        yield _contact(arm, burst, fitted.rows.period, surely)
     yield from _drifting(arm, drift, float(fitted.rows.t[-1] - fitted.rows.t[0]))
 
 
@@ -159,12 +161,12 @@ def _loaded(step: LoadStep) -> Iterator[Finding]:
         yield Finding(code="load-change", severity=Severity.ERROR, measured=measured)
 
 
-def _contact(arm: Arm, burst: Burst, period: float) -> Finding:
+def _contact(arm: Arm, burst: Burst, period: float, surely: float) -> Finding:
     names = arm.robot.joint_names
     torques = tuple((names[j], float(burst.peak[j])) for j in burst.joints)
     return Finding(
         code="contact",
-        severity=Severity.WARNING if burst.times > SURELY else Severity.INFO,
+        severity=Severity.WARNING if burst.times > surely else Severity.INFO,
         joint=names[burst.joints[0]] if len(burst.joints) == 1 else None,
         measured=Contact(torques, burst.start - period, burst.stop + period, burst.times),
     )
