@@ -42,6 +42,7 @@ def main(arguments: list[str]) -> int:
             print(error, file=sys.stderr)
             return 1
         return 0
+    options.names = [name.replace("-", "_") for name in options.names]
     unknown = [name for name in options.names if name not in known]
     if unknown:
         print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(known)}", file=sys.stderr)

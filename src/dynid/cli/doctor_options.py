@@ -5,9 +5,9 @@ from __future__ import annotations
 from dynid.review import Finding
 from dynid.review.checks.changes import Contact, FrictionDrift, LoadChange
 from dynid.review.checks.delay import DelayedTorque
-from dynid.review.checks.excitation import UnexcitedParameters
+from dynid.review.checks.excitation import SameMotion, UnexcitedParameters
 from dynid.review.checks.gravity import GravityMissing, GravityUnseen, TiltedBase
-from dynid.review.checks.motion import NoMotion, SlowMotion, Standstill, StillJoint
+from dynid.review.checks.motion import NoMotion, OneWay, ShortLog, SlowMotion, Standstill, StillJoint
 from dynid.review.checks.payload import CarriedLoad
 from dynid.review.checks.torque import NoTorque
 
@@ -35,7 +35,7 @@ def typed(finding: Finding) -> str:
             return f"--lock {name}={position:.6g}"
         case NoTorque(has_currents=True):
             return "--gains K1,K2,…"
-        case NoMotion() | SlowMotion() | UnexcitedParameters():
+        case NoMotion() | SlowMotion() | ShortLog() | OneWay() | SameMotion() | UnexcitedParameters():
             return "dynid excite ROBOT --out trajectory.csv"
         case CarriedLoad():
             return "dynid payload MODEL LOG"

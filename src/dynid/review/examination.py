@@ -23,6 +23,7 @@ def review_log(
     log: Recording | RawLog,
     *,
     against: Sequence[Recording] = (),
+    beside: Sequence[Recording] = (),
     friction: str = "viscous+coulomb+offset",
     base: BaseParameters | None = None,
     checks: Iterable[Check] = CHECKS,
@@ -33,6 +34,7 @@ def review_log(
         robot: whose limits, joint types and dynamics the log is compared with.
         log: a recording, or what a file holds as `read_raw` gives it: its bad rows are then reported by number.
         against: other logs, whose samples this one should not hold.
+        beside: other logs of the same robot and controller: signs, units and mounting have to hold in all of them.
         friction: friction of the model that will be fitted, for the names of unexcited parameters.
         base: base parameters of that model, where they are known already.
         checks: what to look at, in this order.
@@ -45,7 +47,7 @@ def review_log(
         raise RecordingError(
             f"{raw.source}: a log of {', '.join(raw.joint_names)}, but {robot.name} has {', '.join(robot.joint_names)}"
         )
-    look = run_checks(Look.at(robot, raw, against=against, friction=friction, base=base), checks)
+    look = run_checks(Look.at(robot, raw, against=against, beside=beside, friction=friction, base=base), checks)
     return gravest_first(_reconciled(look.findings))
 
 

@@ -57,6 +57,8 @@ class Look:
     """None where the torque cannot be compared with the motion."""
     against: tuple[Recording, ...] = ()
     """Other logs, whose samples this one should not hold."""
+    beside: tuple[Recording, ...] = ()
+    """Other logs of the same robot, with the same signs, units and mounting."""
     friction: str = "viscous+coulomb+offset"
     """Friction of the model that will be fitted."""
     base: BaseParameters | None = None
@@ -71,6 +73,7 @@ class Look:
         raw: RawLog,
         *,
         against: Iterable[Recording] = (),
+        beside: Iterable[Recording] = (),
         friction: str = "viscous+coulomb+offset",
         base: BaseParameters | None = None,
     ) -> Look:
@@ -81,7 +84,8 @@ class Look:
             log = None
         enough = log is not None and log.n_samples >= FEWEST_SAMPLES
         view = SignalView(robot, log, raw) if log is not None and enough else None
-        return cls(robot=robot, raw=raw, log=log, view=view, against=tuple(against), friction=friction, base=base)
+        logs, others = tuple(against), tuple(beside)
+        return cls(robot=robot, raw=raw, log=log, view=view, against=logs, beside=others, friction=friction, base=base)
 
     @property
     def signals(self) -> SignalView:

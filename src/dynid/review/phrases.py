@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["PUT_INTO_MAP", "enumerated", "in_percent"]
+__all__ = ["PUT_INTO_MAP", "enumerated", "in_percent", "said_probability"]
 
 PUT_INTO_MAP = "put into the column map:"
 """What stands before the lines of a column map, in a fix."""
@@ -22,3 +22,8 @@ def enumerated(items: Iterable[object], most: int = MAX_LISTED) -> str:
 def in_percent(share: float, digits: int = 3) -> str:
     """A relative share as a percentage with so many significant digits."""
     return f"{100.0 * share:.{digits}g} %"
+
+
+def said_probability(probability: float) -> str:
+    """A probability (0 to 1) in words: no more digits than it deserves."""
+    return "above 99.9 %" if probability > 0.999 else f"{100.0 * probability:.3g} %"

@@ -40,6 +40,9 @@ class Slopes:
     """dq of the row in units of the slope of q of the column."""
     sure: Bool[Array, " n_dof"]
     """Joints whose positions and velocities both stand out of their noise."""
+    mismatch: Float[Array, "n_dof n_dof"]
+    """RMS difference of dq of the row from the slope of q of the column, over that of the slope: tells joints that move
+    alike apart, by sign and size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +214,9 @@ def _slopes_of(view: SignalView) -> Slopes | None:
             middling = busy & (np.abs(told[:, i]) < 0.7 * np.percentile(np.abs(told[:, i]), 99.0))
             if np.sum(middling) >= MIN_WINDOWS // 2:
                 ratio[i, k] = np.sign(cross[i, k]) * np.median(np.abs(told[middling, i]) / size[middling])
-    return Slopes(correlation, ratio, sure)
+    squares = power_dq[:, None] ** 2 + power_q**2 - 2.0 * cross
+    mismatch = np.sqrt(np.maximum(squares, 0.0)) / floor_q
+    return Slopes(correlation, ratio, sure, mismatch)
 
 
 def _without_spikes(values: Float[Array, "n_windows n_dof"]) -> Float[Array, "n_windows n_dof"]:

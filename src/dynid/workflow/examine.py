@@ -120,6 +120,6 @@ def examine(
     progress("looking at the log")
     asked = Log.of(sources[0], arm, settings, from_, until)
     others = [Log.of(source, arm, settings).good_rows for source in as_logs(against, "against")]
-    found = review_log(arm, asked.raw, against=others, friction=friction)
+    found = review_log(arm, asked.raw, against=others, beside=others, friction=friction)
     name = asked.name if not isinstance(asked.source, Path) else str(asked.source)
     return LogReview(arm.name, name, found, arm.notes)

@@ -217,8 +217,9 @@ def _reviewed(
     for number, log in enumerate(logs):
         good = log.recording
         before = [other.recording for other in logs[:number]]
+        beside = [other.good_rows for other in logs if other is not log]
         found = [
-            *review_log(log.robot, log.raw, friction=job.fit.first_friction, base=base),
+            *review_log(log.robot, log.raw, beside=beside, friction=job.fit.first_friction, base=base),
             *overlap_findings(good, before, severity=Severity.WARNING),
         ]
         findings += [replace(finding, log=log.name) for finding in found]

@@ -10,12 +10,13 @@ import numpy as np
 
 from dynid.arrays import Array, Int
 from dynid.recording.column_map import EVERY, ColumnMap
-from dynid.review.checks.torque_units import DATA_SHEET, torque_scale_repair
-from dynid.review.equations.hypothesis import HypothesisFit
-from dynid.review.equations.search import Searched
-from dynid.review.findings import Finding, Severity, number
+from dynid.review.checks.torque_units import DATA_SHEET, TorqueSize, torque_scale_repair
+from dynid.review.equations.hypothesis import Hypothesis, HypothesisFit
+from dynid.review.equations.search import CERTAIN, Searched
+from dynid.review.equations.sizes import torque_sizes
+from dynid.review.findings import Finding, Measured, Severity, number
 from dynid.review.look import Look
-from dynid.review.phrases import in_percent
+from dynid.review.phrases import in_percent, said_probability
 
 __all__ = ["MisreadColumns", "find_misread_columns"]
 
@@ -23,6 +24,7 @@ DISAGREE = 1.5
 """RMS residual of all joints over what they have on their own that is worth telling; 1 is normal."""
 OFF = 1.3
 """Factor on a torque from which on it is told; the search snaps smaller ones to 1."""
+DOUBTFUL = "not certain enough to change anything: compare signs, units and order of the columns with the controller's"
 
 
 CAUSES = {
@@ -57,6 +59,10 @@ class MisreadColumns:
     disagreement: float = number("1", normal=(0.0, DISAGREE))
     """RMS residual as logged of all joints together over what they have on their own."""
     disagreement_after: float = number("1", normal=(0.0, DISAGREE))
+    probability: float = number("1", normal=(0.0, CERTAIN))
+    """That the log has to be read this way, or one of the other ways that are named."""
+    rivals: tuple[str, ...] = ()
+    """Other readings that are about as probable, in words."""
 
     @property
     def evidence(self) -> str:
@@ -70,7 +76,9 @@ class MisreadColumns:
             text += "noise, normal is 1"
         if self.driven:
             text += f"; as logged friction drives the motion or inertia is negative at {', '.join(self.driven)}"
-        return text
+        if self.rivals:
+            text += f"; {' or '.join(self.rivals)} would do about as well"
+        return f"{text}; probability {said_probability(self.probability)}"
 
     @property
     def cause(self) -> str:
@@ -78,6 +86,8 @@ class MisreadColumns:
 
     @property
     def fix(self) -> str:
+        if self.probability < CERTAIN:
+            return DOUBTFUL
         if self.change == "scale":
             return DATA_SHEET
         if not self.twin:
@@ -123,7 +133,21 @@ def _effect(look: Look, found: Searched) -> dict[str, Any]:
         "after": _residual(found.best),
         "disagreement": found.plain.ratio,
         "disagreement_after": found.best.ratio,
+        "probability": found.probability,
     }
+
+
+def _finding(found: Searched, code: str, measured: Measured, repair: ColumnMap, joint: str | None = None) -> Finding:
+    """An error where the evidence is decisive and every value makes sense; a warning, or information, otherwise."""
+    severity = Severity.ERROR if found.is_round else Severity.WARNING
+    return Finding(
+        code=code,
+        severity=severity if found.decisive else Severity.INFO,
+        joint=joint,
+        measured=measured,
+        probability=found.probability,
+        repair=repair if found.decisive else None,
+    )
 
 
 def _factors(look: Look, found: Searched) -> Iterator[Finding]:
@@ -131,41 +155,33 @@ def _factors(look: Look, found: Searched) -> Iterator[Finding]:
     off = np.flatnonzero(np.abs(np.log(size)) > np.log(OFF))
     if not len(off):
         return
+    repair = torque_scale_repair(look.robot, size)
+    if np.all(size == size[0]) and len(size) > 1:
+        by, ratio = torque_sizes(look.torque.arm, found.plain.rows).largest_surprise()
+        yield _finding(found, "torque-units", TorqueSize(by.words, by.normal, float(size[0]), ratio), repair)
+        return
     names = tuple(look.robot.joint_names[int(j)] for j in off)
     factors = tuple(float(size[j]) for j in off)
-    yield Finding(
-        code="torque-units",
-        severity=Severity.ERROR,
-        joint=names[0] if len(off) == 1 else None,
-        measured=MisreadColumns(
-            change="scale", joints=names, signals=("tau",), factors=factors, **_effect(look, found)
-        ),
-        repair=torque_scale_repair(look.robot, size),
-    )
+    effect = _effect(look, found)
+    measured = MisreadColumns(change="scale", joints=names, signals=("tau",), factors=factors, **effect)
+    yield _finding(found, "torque-units", measured, repair, names[0] if len(off) == 1 else None)
 
 
 def _orders(look: Look, found: Searched) -> Iterator[Finding]:
     e, names = found.best.hypothesis, look.robot.joint_names
     straight = np.arange(len(names))
+    effect = _effect(look, found)
     moved = tuple(names[int(j)] for j in np.flatnonzero(e.q_order != straight))
     if moved and np.array_equal(e.q_order, e.tau_order):
-        yield Finding(
-            code="permuted-joints",
-            severity=Severity.ERROR,
-            measured=MisreadColumns(change="reorder", joints=moved, **_effect(look, found)),
-            repair=ColumnMap(order=tuple(names[int(j)] for j in np.argsort(e.q_order))),
-        )
+        repair = ColumnMap(order=tuple(names[int(j)] for j in np.argsort(e.q_order)))
+        yield _finding(found, "permuted-joints", MisreadColumns(change="reorder", joints=moved, **effect), repair)
         return
     for wanted, what, order in ((("q", "dq"), "positions", e.q_order), (("tau",), "torques", e.tau_order)):
         moved = tuple(names[int(j)] for j in np.flatnonzero(order != straight))
         if moved:
             signals = tuple(signal for signal in wanted if signal in look.raw.signals)
-            yield Finding(
-                code=f"permuted-{what}",
-                severity=Severity.ERROR,
-                measured=MisreadColumns(change="exchange", joints=moved, signals=signals, **_effect(look, found)),
-                repair=_exchanged(look, signals, order),
-            )
+            measured = MisreadColumns(change="exchange", joints=moved, signals=signals, **effect)
+            yield _finding(found, f"permuted-{what}", measured, _exchanged(look, signals, order))
 
 
 def _exchanged(look: Look, signals: Sequence[str], order: Int[Array, " n_dof"]) -> ColumnMap:
@@ -179,12 +195,8 @@ def _signs(look: Look, found: Searched) -> Iterator[Finding]:
     e, names = found.best.hypothesis, look.robot.joint_names
     turned, loaded = e.q_sign < 0.0, e.tau_scale < 0.0
     if np.all(loaded) and not np.any(turned) and len(names) > 1:
-        yield Finding(
-            code="flipped-torque",
-            severity=Severity.ERROR,
-            measured=MisreadColumns(change="negate all", joints=names, signals=("tau",), **_effect(look, found)),
-            repair=ColumnMap(signs={name: {"tau": -1} for name in names}),
-        )
+        measured = MisreadColumns(change="negate all", joints=names, signals=("tau",), **_effect(look, found))
+        yield _finding(found, "flipped-torque", measured, ColumnMap(signs={name: {"tau": -1} for name in names}))
         return
     moving = tuple(signal for signal in ("q", "dq") if signal in look.raw.signals)
     for j in np.flatnonzero(turned | loaded).tolist():
@@ -201,23 +213,15 @@ def _flipped(
 ) -> Finding:
     """A finding that negates `signals` of joint j (all if empty); negating `others` in their place may do as well."""
     name = look.robot.joint_names[j]
-    twin = others if others and _does_as_well(found, j) else ()
-    return Finding(
-        code=code,
-        severity=Severity.ERROR,
-        joint=name,
-        measured=MisreadColumns(change="negate", joints=(name,), signals=signals, twin=twin, **_effect(look, found)),
-        repair=ColumnMap.model_validate({"signs": {name: dict.fromkeys(signals or (EVERY,), -1)}}),
-    )
+    twin = others if others and any(_is_twin(rival, found.best.hypothesis, j) for rival in found.rivals) else ()
+    effect = _effect(look, found)
+    measured = MisreadColumns(change="negate", joints=(name,), signals=signals, twin=twin, **effect)
+    repair = ColumnMap.model_validate({"signs": {name: dict.fromkeys(signals or (EVERY,), -1)}})
+    return _finding(found, code, measured, repair, name)
 
 
-def _does_as_well(found: Searched, joint: int) -> bool:
-    """Whether negating the other one of a joint's position and torque does as well."""
-    best = found.best.hypothesis
-    for rival in found.rivals:
-        e = rival.hypothesis
-        turned = np.flatnonzero(e.q_sign != best.q_sign)
-        loaded = np.flatnonzero(np.sign(e.tau_scale) != np.sign(best.tau_scale))
-        if np.array_equal(turned, [joint]) and np.array_equal(loaded, [joint]):
-            return True
-    return False
+def _is_twin(rival: Hypothesis, best: Hypothesis, joint: int) -> bool:
+    """Whether a rival negates the other one of a joint's position and torque."""
+    turned = np.flatnonzero(rival.q_sign != best.q_sign)
+    loaded = np.flatnonzero(np.sign(rival.tau_scale) != np.sign(best.tau_scale))
+    return np.array_equal(turned, [joint]) and np.array_equal(loaded, [joint])

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from dynid.dynamics.base_parameters import base_parameters
+from dynid.dynamics.friction.table import friction_models
+from dynid.dynamics.model import TorqueModel
+from dynid.recording.conditioning import Conditioning
+from dynid.regression.auto_settings import estimated_delay
 from dynid.review.checks.torque import SURE, is_read_rightly
-from dynid.review.equations.changes import torque_lag
+from dynid.review.equations.changes import SPAN, lag_at, torque_lag
 from dynid.review.equations.hypothesis import Hypothesis, fit_hypothesis
 from dynid.review.findings import Finding, Severity, number
 from dynid.review.look import Look
@@ -17,6 +22,8 @@ DELAYED = 1e-3
 GAIN = 1.03
 HARM = 1.3
 """RMS residual without over that with the delay (dimensionless) that is worth telling, and that does harm."""
+N_TRIED = 21
+"""Delays tried at once over the span, and again around the best: steps of 1 ms."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,14 @@ class DelayedTorque:
         return f"set delay = {self.seconds:.5f} s, or have it estimated"
 
 
+def _of_the_fit(look: Look) -> float:
+    """The delay in s that a fit of this log estimates by itself: one estimate, wherever it is told."""
+    assert look.log is not None
+    model = TorqueModel(look.robot, friction_models(look.friction))
+    base = look.base if look.base is not None and look.base.columns == model.columns else base_parameters(model)
+    return estimated_delay(model, base, look.log, Conditioning().plan(look.log), span=SPAN, n_tried=N_TRIED)
+
+
 def find_delay(look: Look) -> Look:
     """A delay of the torque; later checks read the log without it."""
     equations = look.torque
@@ -53,6 +68,10 @@ def find_delay(look: Look) -> Look:
     lag = torque_lag(fitted)
     if abs(lag.seconds) < max(DELAYED, SURE * lag.error) or lag.gain < GAIN:
         return look
+    if fitted is equations.searched.plain:
+        lag = lag_at(fitted, _of_the_fit(look), lag.error)
+        if abs(lag.seconds) < DELAYED or lag.gain < GAIN:
+            return look
     severity = Severity.WARNING if lag.gain > HARM else Severity.INFO
     measured = DelayedTorque(lag.seconds, lag.error, lag.gain)
     look = look.found([Finding(code="delay", severity=severity, measured=measured)])

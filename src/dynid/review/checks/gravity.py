@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dynid.arrays import Array, Float
 from dynid.review.checks.torque import LOG_MEASURED_TORQUE
-from dynid.review.equations.gravity_direction import GravityDirection, gravity_seen
-from dynid.review.equations.hypothesis import HypothesisFit, expected_torque
+from dynid.review.equations.gravity_direction import gravity_seen
+from dynid.review.equations.hypothesis import HypothesisFit
 from dynid.review.equations.rows import Arm
-from dynid.review.findings import Finding, Severity, number
+from dynid.review.equations.search import Searched
+from dynid.review.equations.sizes import expected_torque
+from dynid.review.findings import Finding, Measured, Severity, number
 from dynid.review.look import Look
 from dynid.review.phrases import in_percent
 
@@ -18,8 +21,6 @@ __all__ = ["GravityMissing", "GravityUnseen", "TiltedBase", "find_gravity"]
 
 LEVEL = 1.5
 """Degrees within which bases are levelled."""
-STEEP = 5.0
-"""Degrees from which on a tilt is an error: it changes gravity torques by a tenth."""
 WEIGHTLESS = 0.05
 """Gravity torque seen over expected, below which the log has none."""
 HEAVY = 0.3
@@ -35,7 +36,13 @@ class TiltedBase:
     gravity: tuple[float, float, float]
     """m/s² in base axes."""
     axis: tuple[float, float, float]
-    """Unit vector in base axes about which gravity is turned."""
+    """Unit vector in base axes about which gravity is turned; zeros where it is upside down."""
+    is_mount: bool
+    """Whether it is that of a wall or a ceiling."""
+    before: float
+    """What the equations leave of the torque as logged (dimensionless)."""
+    after: float
+    """The same under this gravity."""
     degrees: float = number("°", normal=(0.0, LEVEL))
     error: float = number("°")
     """Standard deviation."""
@@ -43,9 +50,12 @@ class TiltedBase:
 
     @property
     def evidence(self) -> str:
+        about = f", about the base axis ({', '.join(f'{component:.2f}' for component in self.axis)})"
+        said = f"{self.degrees:.0f}°" if self.is_mount else f"{self.degrees:.2f} ± {self.error:.2f}°"
         return (
-            f"gravity in the torques is turned by {self.degrees:.2f} ± {self.error:.2f}° against the robot's, about "
-            f"the base axis ({', '.join(f'{component:.2f}' for component in self.axis)}); normal is below {LEVEL}°"
+            f"gravity in the torques is turned by {said} against the robot's{about if any(self.axis) else ''}; normal "
+            f"is below {LEVEL}°; turned, the equations leave {in_percent(self.after)} of the torque, as the file has "
+            f"it {in_percent(self.before)}"
         )
 
     @property
@@ -93,21 +103,41 @@ def find_gravity(look: Look) -> Look:
     found, arm = look.torque.searched, look.torque.arm
     gravity = found.best.hypothesis.gravity
     if gravity is None:
-        return look.found(_weightless(arm, found.best))
+        return look.found(_weightless(arm, found.reading))
     if not np.any(gravity):
         left, without = (float(np.sqrt(np.mean(fitted.noise**2))) for fitted in (found.plain, found.best))
-        missing = GravityMissing(left, without)
-        return look.found([Finding(code="torque-without-gravity", severity=Severity.ERROR, measured=missing)])
-    return look if found.tilt is None else look.found([_tilted(arm, found.tilt)])
+        return look.found([_weighed(found, "torque-without-gravity", GravityMissing(left, without), Severity.ERROR)])
+    return look.found(_tilted(arm, found, gravity))
 
 
-def _tilted(arm: Arm, tilt: GravityDirection) -> Finding:
-    axis = np.cross(arm.robot.gravity, tilt.gravity)
-    ax, ay, az = (axis / max(float(np.linalg.norm(axis)), 1e-300)).tolist()
-    gx, gy, gz = tilt.gravity.tolist()
-    measured = TiltedBase((gx, gy, gz), (ax, ay, az), float(np.degrees(tilt.angle)), float(np.degrees(tilt.error)))
-    severity = Severity.ERROR if measured.degrees > STEEP else Severity.WARNING
-    return Finding(code="tilted-base", severity=severity, measured=measured)
+def _weighed(found: Searched, code: str, measured: Measured, severity: Severity) -> Finding:
+    """A finding as grave as that where the evidence is decisive, else information."""
+    return Finding(
+        code=code,
+        severity=severity if found.decisive else Severity.INFO,
+        measured=measured,
+        probability=found.probability,
+    )
+
+
+def _tilted(arm: Arm, found: Searched, gravity: Float[Array, " 3"]) -> list[Finding]:
+    own = arm.robot.gravity
+    axis = np.cross(own, gravity)
+    length = float(np.linalg.norm(axis))
+    # Upside down, any axis across does.
+    turned = axis / length if length > 1e-9 * float(own @ own) else np.zeros(3)
+    cosine = float(gravity @ own / np.linalg.norm(gravity) / np.linalg.norm(own))
+    angle = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
+    error = 0.0 if found.tilt is None else float(np.degrees(found.tilt.error))
+    if angle < LEVEL:
+        return []
+    gx, gy, gz = gravity.tolist()
+    ax, ay, az = turned.tolist()
+    before, after = (float(np.sqrt(np.mean(one.noise**2))) * max(1.0, one.ratio) for one in (found.plain, found.best))
+    measured = TiltedBase((gx, gy, gz), (ax, ay, az), found.tilt is None, before, after, angle, error)
+    # Walls and ceilings make sense; any other angle may be one that the model invents.
+    severity = Severity.ERROR if found.tilt is None else Severity.WARNING
+    return [_weighed(found, "tilted-base", measured, severity)]
 
 
 def _weightless(arm: Arm, fitted: HypothesisFit) -> list[Finding]:

@@ -17,6 +17,8 @@ from dynid.review.signal_view import SignalView
 
 __all__ = [
     "NoMotion",
+    "OneWay",
+    "ShortLog",
     "SlowMotion",
     "Standstill",
     "StillJoint",
@@ -260,7 +262,11 @@ def _short(view: SignalView) -> Iterator[Finding]:
             margin = 2.0 * Conditioning().plan(log).margin
         except RecordingError:
             margin = np.inf
-    if margin >= USED_UP * log.duration or n_numbers < ROWS_PER_PARAMETER * n_unknown or cycles < FEWEST_CYCLES:
+    if (
+        margin >= USED_UP * log.duration
+        or n_numbers < ROWS_PER_PARAMETER * n_unknown
+        or round(cycles, 2) < FEWEST_CYCLES
+    ):
         severity = Severity.ERROR if margin >= log.duration else Severity.WARNING
         measured = ShortLog(log.n_samples, log.duration, cycles, margin)
         yield Finding(code="short", severity=severity, measured=measured)

@@ -24,7 +24,6 @@ from dynid.review.checks.payload import find_payload
 from dynid.review.checks.position_units import find_position_units
 from dynid.review.checks.stamps import find_bad_rows, find_time_unit, find_uneven_stamps
 from dynid.review.checks.torque import find_missing_torque, find_unexplained_torque
-from dynid.review.checks.torque_units import find_torque_units
 from dynid.review.checks.values import find_jumps, find_wrong_values
 from dynid.review.checks.velocities import find_wrong_velocities
 from dynid.review.look import Check, Needs
@@ -77,11 +76,10 @@ TORQUE_CHECKS: tuple[Check, ...] = (
     Check(name="explained torque", codes=("external-torque",), run=find_unexplained_torque, needs=EQUATIONS),
     Check(name="columns", codes=COLUMNS, run=find_misread_columns, needs=EQUATIONS),
     Check(name="gravity", codes=("tilted-base", "torque-without-gravity"), run=find_gravity, needs=EQUATIONS),
-    Check(name="unit of torques", codes=("torque-units",), run=find_torque_units, needs=EQUATIONS),
     Check(name="delay", codes=("delay",), run=find_delay, needs=EQUATIONS),
     Check(name="changes", codes=("load-change", "contact", "drift"), run=find_changes, needs=EQUATIONS),
     Check(name="payload", codes=("payload",), run=find_payload, needs=EQUATIONS),
-    Check(name="excitation", codes=("unexcited",), run=find_unexcited, needs=EQUATIONS),
+    Check(name="excitation", codes=("unexcited", "same-motion"), run=find_unexcited, needs=EQUATIONS),
 )
 """Checks by the arm's own equations: base parameters fitted to the log [Gautier1990]_ leave far less of the torque, and
 friction brakes, once the log is read rightly."""

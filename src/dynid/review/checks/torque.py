@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.errors import RecordingError
 from dynid.review.equations.changes import load_step_of
-from dynid.review.equations.hypothesis import HypothesisFit, expected_torque
+from dynid.review.equations.hypothesis import HypothesisFit
 from dynid.review.equations.rows import Arm, ThinRows, thin_rows
 from dynid.review.equations.search import Searched, search_reading, suspicious
+from dynid.review.equations.sizes import expected_torque
 from dynid.review.findings import Finding, Severity, number
 from dynid.review.look import Equations, Look
 
@@ -138,7 +140,7 @@ def find_missing_torque(look: Look) -> Look:
     swing = np.std(rows.tau, axis=0)
     dead = np.flatnonzero(swing <= 1e-9 * max(np.max(swing), np.max(np.abs(rows.tau))))
     if not len(dead):
-        return replace(look, equations=_opened(Arm.of(look.robot), rows))
+        return replace(look, equations=_opened(Arm.of(look.robot), rows, _rows_beside(look)))
     names = [look.robot.joint_names[int(j)] for j in dead]
     return look.found(
         Finding(code="torque-missing", severity=Severity.ERROR, joint=name, measured=ConstantTorque(name))
@@ -146,14 +148,29 @@ def find_missing_torque(look: Look) -> Look:
     )
 
 
-def _opened(arm: Arm, rows: ThinRows) -> Equations:
+def _rows_beside(look: Look) -> list[ThinRows]:
+    """Rows of the other logs of the robot, those that have torque and are long enough to be filtered."""
+    found = []
+    for log in look.beside:
+        if log.tau is None:
+            continue
+        try:
+            rows = thin_rows(log)
+        except RecordingError:
+            continue  # too short: it tells nothing here
+        if rows.n_rows >= MIN_ROWS:
+            found.append(rows)
+    return found
+
+
+def _opened(arm: Arm, rows: ThinRows, beside: Sequence[ThinRows]) -> Equations:
     """The log as it is read best; as logged where a change of load explains what no reading of its columns does."""
-    found = search_reading(arm, rows)
+    found = search_reading(arm, rows, beside)
     if found.changed and suspicious(found.best):
         step = load_step_of(arm, found.plain, found.plain.arm_fit(arm), np.full(rows.n_rows, True))
         if step is not None and step.effect.share > LOAD_EXPLAINS and abs(step.mass) > SURE * step.error:
             found = Searched(found.plain, found.plain)
-    return Equations(arm, found, found.best)
+    return Equations(arm, found, found.reading)
 
 
 @dataclass(frozen=True)

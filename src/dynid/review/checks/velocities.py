@@ -21,6 +21,8 @@ OFF = 0.15
 """Relative difference of a ratio from one that is reported."""
 GEARS = (1.5, 400.0)
 """Gear ratios of robot joints: from belts to harmonic drives behind a further stage."""
+SAME_VALUES = 0.2
+"""RMS difference of a velocity from the slope of its position, relative: filters make a few percent."""
 WITHOUT = "leave the velocities out of the log (they are then taken from the positions)"
 
 
@@ -140,7 +142,7 @@ def _velocity_findings(view: SignalView, slopes: Slopes) -> Iterator[Finding]:
     n_dof, names = view.log.n_dof, view.names
     strength = np.abs(slopes.correlation)
     own = np.diagonal(strength)
-    place = _partners(strength, slopes.sure)
+    place = _partners(slopes)
     if np.any(place != np.arange(n_dof)):
         yield _permuted(view, strength, place)
     correlation = slopes.correlation[place, np.arange(n_dof)]
@@ -160,20 +162,33 @@ def _velocity_findings(view: SignalView, slopes: Slopes) -> Iterator[Finding]:
         yield Finding(code="foreign-velocity", severity=Severity.ERROR, joint=names[j], measured=measured)
 
 
-def _partners(strength: Float[Array, "n_dof n_dof"], sure: Bool[Array, " n_dof"]) -> Int[Array, " n_dof"]:
-    """For each position the velocity that follows it: its own unless others follow far better."""
-    place = np.arange(len(sure))
-    own = np.diagonal(strength)
+def _partners(slopes: Slopes) -> Int[Array, " n_dof"]:
+    """For each position the velocity that follows it: its own unless others follow far better.
+
+    Told by the values where they are in one unit, so that joints that move alike are told apart; else by correlation.
+    """
+    strength = np.abs(slopes.correlation)
+    moved = _exchanged(slopes.mismatch, slopes.sure, SAME_VALUES)
+    if not len(moved):
+        moved = _exchanged(np.sqrt(np.maximum(1.0 - strength**2, 0.0)), slopes.sure, np.sqrt(1.0 - AGREES**2))
+    place = np.arange(len(strength))
+    for target, source in moved.items():
+        place[target] = source
+    return place
+
+
+def _exchanged(cost: Float[Array, "n_dof n_dof"], sure: Bool[Array, " n_dof"], most: float) -> dict[int, int]:
+    """Positions that velocities of other joints follow far better than their own, and those joints; both the same."""
     # Only joints that move can be told apart.
     partners = np.flatnonzero(sure)
-    columns = assignment(-strength[np.ix_(partners, partners)])
+    columns = assignment(np.minimum(cost[np.ix_(partners, partners)], 2.0))
     assigned = dict(zip(partners[columns].tolist(), partners.tolist(), strict=True))
-    best = {target: strength[source, target] for target, source in assigned.items()}
-    astray = [target for target in assigned if 1.0 - own[target] ** 2 > 10.0 * (1.0 - best[target] ** 2) + 0.01]
-    if len(astray) > 1 and all(best[target] > AGREES for target in astray):
-        for target, source in assigned.items():
-            place[target] = source
-    return place
+    astray = {
+        target: source
+        for target, source in assigned.items()
+        if cost[target, target] > 3.0 * cost[source, target] + 0.1 and cost[source, target] < most
+    }
+    return astray if len(astray) > 1 and sorted(astray) == sorted(astray.values()) else {}
 
 
 def _permuted(view: SignalView, strength: Float[Array, "n_dof n_dof"], place: Int[Array, " n_dof"]) -> Finding:

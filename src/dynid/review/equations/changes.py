@@ -14,7 +14,7 @@ from dynid.review.equations.hypothesis import HypothesisFit
 from dynid.review.equations.joint_fits import FLOOR, ArmFit
 from dynid.review.equations.rows import Arm
 
-__all__ = ["Drift", "LoadStep", "TorqueLag", "drift_of", "load_step_of", "tip_columns", "torque_lag"]
+__all__ = ["SPAN", "Drift", "LoadStep", "TorqueLag", "drift_of", "lag_at", "load_step_of", "tip_columns", "torque_lag"]
 
 SPAN = 0.1
 """Largest delay looked for, s, either way."""
@@ -52,7 +52,7 @@ def torque_lag(fitted: HypothesisFit) -> TorqueLag:
     costs = _shift_costs(fitted, fine)
     noise = np.maximum(np.min(costs, axis=1), 1e-300)
     curves = np.array([np.polyfit(fine - centre, row, 2) for row in costs])
-    bend, slope = np.maximum(curves[:, 0], 1e-300), curves[:, 1]
+    bend, slope = np.maximum(curves[:, 0], 1e-9 * noise / width**2), curves[:, 1]
     best = np.clip(-slope / (2.0 * bend), -width, width)
     # Rows share noise with their neighbours: about two of them tell one thing.
     error = np.sqrt(2.0 * noise / max(rows.n_rows, 1) / bend)
@@ -63,6 +63,14 @@ def torque_lag(fitted: HypothesisFit) -> TorqueLag:
     at = _shift_costs(fitted, np.array([0.0, centre + mean]))
     gain = float(np.sqrt(np.sum(at[:, 0] / noise) / max(np.sum(at[:, 1] / noise), 1e-300)))
     return TorqueLag(centre + mean, spread, gain)
+
+
+def lag_at(fitted: HypothesisFit, seconds: float, error: float) -> TorqueLag:
+    """A delay (s) that was estimated otherwise, with what it does to the residual."""
+    costs = _shift_costs(fitted, np.array([0.0, seconds]))
+    noise = np.maximum(np.min(costs, axis=1), 1e-300)
+    gain = float(np.sqrt(np.sum(costs[:, 0] / noise) / max(np.sum(costs[:, 1] / noise), 1e-300)))
+    return TorqueLag(seconds, error, gain)
 
 
 def _shift_costs(fitted: HypothesisFit, delays: Float[Array, " n_delays"]) -> Float[Array, "n_dof n_delays"]:

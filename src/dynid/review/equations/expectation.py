@@ -11,35 +11,19 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.model import TorqueModel
 from dynid.review.equations.changes import tip_columns
-from dynid.review.equations.hypothesis import HypothesisFit, expected_torque
-from dynid.review.equations.rows import DRY, Arm
+from dynid.review.equations.hypothesis import HypothesisFit
+from dynid.review.equations.rows import DRY, Arm, ThinRows
 
-__all__ = ["TipLoad", "Unexcited", "nominal_scales", "tip_load", "unexcited_parameters"]
+__all__ = ["TipLoad", "Unexcited", "moving_alike", "tip_load", "unexcited_parameters"]
 
 HIDDEN = 0.5
 """A parameter is not excited where one standard deviation of it would make this share of a joint's torque."""
+ALIKE = 0.98
+"""Correlation of two speeds from which on joints move alike: one tells a fifth of what two would."""
 STILL = 0.01
 """rad or m: a joint that travels less does not move."""
 PLAIN_FRICTION = ("viscous", "coulomb", "offset")
 """Friction whose parameters are named: linear ones that do not depend on the shape of others."""
-
-
-def nominal_scales(arm: Arm, fitted: HypothesisFit) -> tuple[Float[Array, " n_dof"], Float[Array, " n_dof"]]:
-    """Measured over expected torque of every joint beside its friction, and the error of that ratio (dimensionless)."""
-    rows = fitted.rows
-    expected = expected_torque(arm, rows.motion)
-    ratio, error = np.full(arm.n_dof, np.nan), np.full(arm.n_dof, np.inf)
-    for j in range(arm.n_dof):
-        Q = np.linalg.qr(_unit(fitted.own[j]))[0]
-        column = expected[:, j] - Q @ (Q.T @ expected[:, j])
-        tau = rows.tau[:, j] - Q @ (Q.T @ rows.tau[:, j])
-        size = float(column @ column)
-        if size <= 1e-4 * float(expected[:, j] @ expected[:, j]) or size == 0.0:
-            continue
-        ratio[j] = float(column @ tau) / size
-        rest = tau - ratio[j] * column
-        error[j] = 3.0 * np.sqrt(float(rest @ rest) / max(1, rows.n_rows - 10) / size)
-    return ratio, error
 
 
 def _unit(columns: Float[Array, "n_rows n_columns"]) -> Float[Array, "n_rows n_columns"]:
@@ -108,6 +92,9 @@ class Unexcited:
     """Parameters that the motion of a log does not show."""
 
     symbols: tuple[str, ...]
+    """Worst known first."""
+    shares: tuple[float, ...]
+    """What one standard deviation of each makes of the torque of the joint that feels it most (dimensionless)."""
     still: tuple[int, ...]
     """Joints that do not move."""
     n_base: int
@@ -143,10 +130,29 @@ def unexcited_parameters(
     # The Gram matrix cannot tell rank, but what it cannot invert is far beyond being excited.
     values, vectors = np.linalg.eigh(gram / np.outer(length, length))
     spread = vectors / np.sqrt(np.maximum(values, 1e-14))
-    hidden |= effect * np.linalg.norm(spread, axis=1) / length > HIDDEN
+    share = np.where(hidden, np.inf, effect * np.linalg.norm(spread, axis=1) / length)
+    hidden |= share > HIDDEN
     travel = np.ptp(rows.q, axis=0)
     still = tuple(int(j) for j in np.flatnonzero(travel < STILL))
     symbols = np.array(base.leading)
     for j in still:
-        hidden |= np.isin(base.independent, model.n_inertial + j * len(names) + np.arange(len(names)))
-    return Unexcited(tuple(str(name) for name in symbols[hidden]), still, base.n_base)
+        unmoved = np.isin(base.independent, model.n_inertial + j * len(names) + np.arange(len(names)))
+        hidden |= unmoved
+        share = np.where(unmoved, np.inf, share)
+    order = [int(k) for k in np.argsort(-share, kind="stable") if hidden[k]]
+    named, worth = tuple(str(symbols[k]) for k in order), tuple(float(share[k]) for k in order)
+    return Unexcited(named, worth, still, base.n_base)
+
+
+def moving_alike(rows: ThinRows) -> tuple[tuple[int, ...], ...]:
+    """Groups of joints whose speeds are multiples of each other all along: they share one frequency and one phase."""
+    speed = rows.dq / np.maximum(np.linalg.norm(rows.dq, axis=0), 1e-300)
+    moving = np.ptp(rows.q, axis=0) > STILL
+    alike = np.abs(speed.T @ speed) > ALIKE
+    left, groups = [int(j) for j in np.flatnonzero(moving)], []
+    while left:
+        group = tuple(j for j in left if alike[left[0], j])
+        left = [j for j in left if j not in group]
+        if len(group) > 1:
+            groups.append(group)
+    return tuple(groups)

@@ -9,19 +9,17 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from dynid.arrays import Array, Float, Int
-from dynid.chain.robot import Robot
-from dynid.dynamics.motion import Motion
 from dynid.review.assignment import assignment
 from dynid.review.equations.joint_fits import FLOOR, ArmFit, OwnFit, columns_of, fit_arm, own_fits, own_noise
+from dynid.review.equations.products import N_POSES, mean_inertia
 from dynid.review.equations.rows import Arm, ThinRows
+from dynid.review.equations.sizes import expected_torque
 from dynid.review.equations.torque_scales import Agreement
 
-__all__ = ["Hypothesis", "HypothesisFit", "expected_torque", "fit_hypothesis", "with_best_scales"]
+__all__ = ["Hypothesis", "HypothesisFit", "best_order", "fit_hypothesis", "with_best_scales"]
 
 SURE = 5.0
 """Standard deviations at which the sign of friction or inertia counts."""
-N_POSES = 6
-"""Poses over which the inertia that a joint feels is averaged; it changes by less than its sign."""
 SMALL = 0.01
 """Share of a joint's torque below which its friction or inertia says nothing about the sign."""
 WRONG_SIGN = 1.4
@@ -48,15 +46,11 @@ class Hypothesis:
         return cls(np.arange(n_dof), np.ones(n_dof), np.arange(n_dof), np.ones(n_dof))
 
     @property
-    def n_changes(self) -> float:
-        """How much is assumed to be wrong: the simplest hypothesis is preferred."""
-        moved = np.count_nonzero(self.q_order != np.arange(len(self.q_order)))
-        loads = np.count_nonzero(self.tau_order != np.arange(len(self.tau_order)))
-        same = moved and np.array_equal(self.q_order, self.tau_order)
-        turned, scaled = np.count_nonzero(self.q_sign < 0.0), float(np.count_nonzero(self.tau_scale != 1.0))
-        if scaled and np.all(self.tau_scale == self.tau_scale[0]):
-            scaled = 1.0
-        return float(moved + (0 if same else loads) + turned + scaled + (self.gravity is not None))
+    def key(self) -> tuple[bytes, ...]:
+        """The same for two hypotheses that are the same."""
+        gravity = b"" if self.gravity is None else np.round(self.gravity, 9).tobytes()
+        numbers = (self.q_order.astype(np.int64), self.q_sign, self.tau_order.astype(np.int64), self.tau_scale)
+        return (*(np.asarray(values).tobytes() for values in numbers), gravity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +104,11 @@ class HypothesisFit:
         return replace(wider, noise=own_noise(wider.fits, wider.rows.tau))
 
 
-def fit_hypothesis(arm: Arm, rows: ThinRows, hypothesis: Hypothesis, *, best_order: bool = False) -> HypothesisFit:
-    """How well a hypothesis does; where asked, with the best order of the torques."""
+def fit_hypothesis(arm: Arm, rows: ThinRows, hypothesis: Hypothesis) -> HypothesisFit:
+    """How well a hypothesis does."""
     logged = rows.turned(hypothesis.q_sign, hypothesis.q_order)
     rigid, own = columns_of(arm, logged, hypothesis.gravity)
     fits = own_fits(rigid, own, rows.tau)
-    if best_order:
-        hypothesis = replace(hypothesis, tau_order=_best_order(fits, rows.tau))
     n_dof = arm.n_dof
     found = HypothesisFit(hypothesis, logged, rigid, own, fits, np.ones(n_dof), 1.0, np.zeros(n_dof))
     tau = found.rows.tau
@@ -133,7 +125,7 @@ def with_best_scales(arm: Arm, fitted: HypothesisFit) -> HypothesisFit:
     return replace(fitted, hypothesis=hypothesis, ratio=ratio, sign=fitted.sign * np.sign(scale))
 
 
-def _best_order(fits: list[OwnFit], tau: Float[Array, "n_rows n_dof"]) -> Int[Array, " n_dof"]:
+def best_order(fits: list[OwnFit], tau: Float[Array, "n_rows n_dof"]) -> Int[Array, " n_dof"]:
     """The order of the torque columns that the joints' own fits explain best."""
     swing = np.maximum(np.var(tau, axis=0), 1e-300)
     degrees = np.array([f.degrees for f in fits])
@@ -149,7 +141,7 @@ def own_signs(
     noise: Float[Array, " n_dof"],
 ) -> Float[Array, " n_dof"]:
     """Whether friction takes energy and inertia is positive at every joint: 1, −1, or 0 where neither shows."""
-    inertia = _mean_inertia(arm, rows.q[np.linspace(0, rows.n_rows - 1, N_POSES).astype(int)])
+    inertia = mean_inertia(arm, rows.q[np.linspace(0, rows.n_rows - 1, N_POSES).astype(int)])
     signs = np.zeros(arm.n_dof)
     for j, f in enumerate(fits):
         n_shapes = rows.friction.shape[2]
@@ -167,36 +159,3 @@ def own_signs(
         if np.any(z):
             signs[j] = np.sign(z[np.argmax(np.abs(z))])
     return signs
-
-
-def _mean_inertia(arm: Arm, poses: Float[Array, "n_poses n_dof"]) -> Float[Array, "n_dof n_base"]:
-    """What each base parameter adds to the inertia that each joint feels, mean over poses (SI)."""
-    n_poses, n_dof = poses.shape
-    ddq = np.zeros((n_dof + 1, n_poses, n_dof))
-    for j in range(n_dof):
-        ddq[j + 1, :, j] = 1.0
-    q = np.tile(poses, (n_dof + 1, 1))
-    motion = Motion(np.arange(len(q), dtype=float), q, np.zeros_like(q), ddq.reshape(-1, n_dof))
-    Y = arm.model.regressor(motion)[:, :, arm.base.independent].reshape(n_dof + 1, n_poses, n_dof, -1).mean(axis=1)
-    return np.stack([Y[j + 1, j] - Y[0, j] for j in range(n_dof)])
-
-
-def expected_torque(arm: Arm, motion: Motion) -> Float[Array, "n_rows n_dof"]:
-    """The rigid torque (N·m or N) of the nominal arm, or of a guess where the robot file has no inertias."""
-    robot = arm.robot
-    links = robot.nominal if robot.has_nominal else guessed_links(robot)
-    return arm.model.torque(motion, links.ravel())
-
-
-def guessed_links(robot: Robot) -> Float[Array, "n_links 10"]:
-    """Links of 3 kg reaching to the next joint, SI: right in order of magnitude for an arm that a person can lift."""
-    links = np.zeros((robot.n_dof, 10))
-    for i in range(robot.n_dof):
-        ends = [np.zeros(3), *(child.T_parent_joint[:3, 3] for child in robot.joints if child.parent == i)]
-        end = max(ends, key=lambda point: float(np.linalg.norm(point)))
-        com = 0.5 * end if np.linalg.norm(end) > 0.02 else np.array([0.02, 0.02, 0.05])
-        mass, size = 3.0, 0.05 + 0.3 * float(np.linalg.norm(end))
-        inertia = mass * (size**2 * np.eye(3) + (com @ com) * np.eye(3) - np.outer(com, com))
-        upper = (inertia[0, 0], inertia[0, 1], inertia[1, 1], inertia[0, 2], inertia[1, 2], inertia[2, 2])
-        links[i] = (mass, *(mass * com), *upper)
-    return links
