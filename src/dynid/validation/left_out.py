@@ -12,8 +12,9 @@ from dynid.regression.problem import Regression
 
 __all__ = ["left_out_error"]
 
-N_PARTS = 5
-"""Parts of the logs, one after the other in time, that are left out of the fit in turn."""
+N_PARTS, LEAST_PARTS = 5, 3
+"""Parts of the logs, one after the other in time, that are left out of the fit in turn, where they make so many blocks
+of time; and the fewest from which anything can be left out."""
 
 
 def left_out_error(regression: Regression, fit: Callable[[Regression], Estimate]) -> FitError | None:
@@ -26,11 +27,12 @@ def left_out_error(regression: Regression, fit: Callable[[Regression], Estimate]
         fit: an estimator's ``fit``, one that needs no rows.
     """
     blocks = regression.blocks
-    if len(blocks) < 2 * N_PARTS:
+    n_parts = min(N_PARTS, len(blocks))
+    if n_parts < LEAST_PARTS:
         return None
-    part = np.arange(len(blocks)) * N_PARTS // len(blocks)
+    part = np.arange(len(blocks)) * n_parts // len(blocks)
     residual = np.zeros(regression.model.n_dof)
-    for left in range(N_PARTS):
+    for left in range(n_parts):
         rest = tuple(block for block, number in zip(blocks, part, strict=True) if number != left)
         beta = fit(replace(regression, blocks=rest, source=None)).beta
         for block in (block for block, number in zip(blocks, part, strict=True) if number == left):
