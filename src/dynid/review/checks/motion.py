@@ -203,8 +203,9 @@ class ShortLog:
 
     @property
     def evidence(self) -> str:
+        periods = np.floor(100.0 * self.cycles) / 100.0  # cut off rather than rounded: 1.999 is not two
         return (
-            f"{self.n_samples} samples, {self.duration:.3g} s, {self.cycles:.2f} periods of the fastest motion "
+            f"{self.n_samples} samples, {self.duration:.3g} s, {periods:.2f} periods of the fastest motion "
             f"(at least {FEWEST_CYCLES:g} are needed); the low-pass uses up {min(self.margin, 1e9):.3g} s"
         )
 
@@ -262,11 +263,7 @@ def _short(view: SignalView) -> Iterator[Finding]:
             margin = 2.0 * Conditioning().plan(log).margin
         except RecordingError:
             margin = np.inf
-    if (
-        margin >= USED_UP * log.duration
-        or n_numbers < ROWS_PER_PARAMETER * n_unknown
-        or round(cycles, 2) < FEWEST_CYCLES
-    ):
+    if margin >= USED_UP * log.duration or n_numbers < ROWS_PER_PARAMETER * n_unknown or cycles < FEWEST_CYCLES:
         severity = Severity.ERROR if margin >= log.duration else Severity.WARNING
         measured = ShortLog(log.n_samples, log.duration, cycles, margin)
         yield Finding(code="short", severity=severity, measured=measured)
