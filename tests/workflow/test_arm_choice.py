@@ -12,6 +12,7 @@ from dynid.chain.formats.assembly import read_bodies
 from dynid.errors import RecordingError
 from dynid.recording.column_map import ColumnMap
 from dynid.workflow.arm_choice import choose_arm
+from dynid.workflow.doors import RobotOptions
 from tests.chain.test_files_as_found import FINGERS, arm_of
 from tests.chain.test_formats import joint, link
 
@@ -107,3 +108,12 @@ def test_locks_and_tips_live_in_the_model(tmp_path):
     again = dynid.validate(model, tmp_path / "wide.csv")
     assert again.json()["validation"][0]["relative_error_percent"] < 10.0
     assert dynid.export(model, "urdf", tmp_path / "new.urdf").how.endswith("edited in place")
+
+
+def test_a_locked_joint_of_a_built_in_robot_keeps_its_number_in_the_log(tmp_path):
+    log = tmp_path / "log.csv"
+    dynid.save(dynid.simulate("panda", duration=2.0, rate=100.0), log)
+    arm, columns = RobotOptions.of(["joint6=0.5"], None, (0.0, 0.0, 0.0), False).load_for("panda", log, None)
+    assert arm.joint_names == ("joint1", "joint2", "joint3", "joint4", "joint5", "joint7")
+    assert columns is not None
+    assert columns.columns.q["joint7"] == "q7"

@@ -18,7 +18,7 @@ from dynid.recording.raw import RawLog
 from dynid.recording.readers import column_names, read_raw
 from dynid.recording.spelling import STEMS, bare
 
-__all__ = ["ArmChoice", "choose_arm"]
+__all__ = ["ArmChoice", "choose_arm", "numbered_through"]
 
 STILL = 1e-3
 """rad or m: a coupled joint whose logged position varies by less is held where it stood."""
@@ -156,7 +156,7 @@ def _by_number(
     if n_logged in (0, len(free)):
         return ArmChoice(columns=columns)
     if n_logged == len(lineage.joints):
-        return ArmChoice(columns=_of_all(lineage, names, columns, free))
+        return ArmChoice(columns=_of_all(tuple(lineage.joints), names, columns, free))
     chains = _chains(lineage, free)
     fitting = {end: chain for end, chain in chains.items() if len(chain) == n_logged}
     if len(fitting) == 1:
@@ -170,14 +170,24 @@ def _by_number(
     return ArmChoice(columns=columns)
 
 
-def _of_all(lineage: Lineage, names: Sequence[str], columns: ColumnMap | None, free: Collection[str]) -> ColumnMap:
+def numbered_through(
+    joints: Sequence[str], free: Collection[str], log: Path, columns: ColumnMap | None
+) -> ColumnMap | None:
+    """The map of a log whose numbers count all `joints` of a robot of which only some are `free`; else as it was."""
+    if columns is not None and (columns.order or columns.columns.q):
+        return columns
+    names = list(column_names(log, columns=columns))
+    return _of_all(joints, names, columns, free) if len(_numbered(names, "q")) == len(joints) else columns
+
+
+def _of_all(joints: Sequence[str], names: Sequence[str], columns: ColumnMap | None, free: Collection[str]) -> ColumnMap:
     """A map that gives every joint that moves its own of the columns that are numbered through all joints."""
     known = columns or ColumnMap()
     own: dict[str, dict[str, str]] = {}
     for signal in ("q", "dq", "ddq", "tau", "current"):
         numbered = _numbered(names, signal)
-        if len(numbered) == len(lineage.joints) and not getattr(known.columns, signal):
-            places = dict(zip(lineage.joints, numbered, strict=True))
+        if len(numbered) == len(joints) and not getattr(known.columns, signal):
+            places = dict(zip(joints, numbered, strict=True))
             own[signal] = {name: places[name] for name in free}
     return known.model_copy(update={"columns": known.columns.model_copy(update=own)})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
@@ -24,7 +24,7 @@ from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
-from dynid.workflow.arm_choice import choose_arm
+from dynid.workflow.arm_choice import choose_arm, numbered_through
 
 __all__ = [
     "LogLike",
@@ -152,7 +152,7 @@ class RobotOptions:
         """
         path = None if isinstance(robot, Robot) or not isinstance(robot, str | PathLike) else Path(robot)
         if path is None or not path.is_file() or path.suffix.lower() in (".toml", *LOG_ENDINGS):
-            return self.load(robot), columns
+            return self._numbered_for(robot, log, columns)
         if isinstance(log, Path) and not log.exists():
             return self.load(robot), columns
         locked = dict(locked_joint(item) for item in self.lock)
@@ -168,6 +168,16 @@ class RobotOptions:
             moving=choice.moving,
         )
         return found, choice.columns
+
+    def _numbered_for(
+        self, robot: RobotLike, log: LogSource, columns: ColumnMap | None
+    ) -> tuple[Robot, ColumnMap | None]:
+        """A table or built-in robot, and how to read a log whose columns count its locked joints, too."""
+        found = self.load(robot)
+        if not self.lock or not isinstance(log, Path) or not log.is_file():
+            return found, columns
+        whole = replace(self, lock=()).load(robot)
+        return found, numbered_through(whole.joint_names, found.joint_names, log, columns)
 
 
 def check_keywords(job: Callable[..., object], given: Mapping[str, object], group: type) -> None:

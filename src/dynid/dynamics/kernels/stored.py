@@ -23,8 +23,14 @@ class _Store(FunctionCache):  # type: ignore[misc]
             return self._load_overload(sig, target_context)
 
 
+_KNOWN = all(hasattr(FunctionCache, name) for name in ("_load_overload", "_guard_against_spurious_io_errors"))
+"""Whether numba's cache is made as it was when this was written; otherwise it is used as it comes."""
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function over samples; it releases the interpreter lock."""
+    if not _KNOWN:
+        return njit(cache=True, nogil=True, fastmath={"contract"})(function)
     compiled: Any = njit(nogil=True, fastmath={"contract"})(function)
     compiled._cache = _Store(function)
     return compiled

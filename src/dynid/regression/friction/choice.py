@@ -17,6 +17,7 @@ from dynid.regression.friction.search import (
     FREE,
     HELD,
     MIN_GAIN,
+    SILENT_TORQUE,
     Dictionary,
     LeaveOut,
     dictionary,
@@ -141,7 +142,7 @@ class _Search:
 
     def weights(self, columns: Sequence[Float[Array, "_ _"]]) -> Float[Array, " n_dof"]:
         """One over the noise of each drive, 1/(N·m), iterated to agree with the joint fit."""
-        size = np.sqrt(np.maximum(self.rows.power, 1e-30))
+        size = np.sqrt(np.maximum(self.rows.power, SILENT_TORQUE))
         weights = 1.0 / size
         for _ in range(4):
             noise = np.array([np.sqrt(np.mean(r**2)) for r in self._residuals(columns, weights)])
@@ -226,7 +227,8 @@ class _Search:
             errors.append(np.einsum("jf,j->f", np.array(parts), np.array(size)))
         gain = errors[0] - errors[1]
         worse = gain.sum() < -float(np.std(gain, ddof=1)) * np.sqrt(len(gain))
-        change = 100.0 * (np.sqrt(errors[1].sum() / errors[0].sum()) - 1.0)
+        before = float(errors[0].sum())
+        change = 100.0 * (np.sqrt(float(errors[1].sum()) / before) - 1.0) if before > 0.0 else 0.0
         said = f"error on left-out segments {change:+.1f} %, joints weighted by their noise"
         if worse:
             return candidates, columns, f"no rotor inertia: with one at every joint the {said}"

@@ -31,6 +31,8 @@ MAX_ATOMS = 160
 """Combinations of shape numbers on the first grid of one model at most."""
 MIN_GAIN = 0.02
 """Share of the left-out squared error that every further number must take away: 1 % of the error."""
+SILENT_TORQUE = 1e-30
+"""(N·m)² or N²: power of a torque that is nothing but rounding."""
 RIDGE = 1e-10
 """Relative to the diagonal: keeps two columns that are nearly the same apart."""
 
@@ -310,7 +312,7 @@ def leave_out(
         if left < N_FOLDS:
             out = pieces[left]
             beyond.append(out[:, n_base:] - out[:, :n_base] @ (solve @ (U.T @ rest)))
-    power = float(rows.power[j]) * len(rows.tau[j]) * weight**2
+    power = max(float(rows.power[j]), SILENT_TORQUE) * len(rows.tau[j]) * weight**2
     size = np.sum((D * weight) ** 2, axis=0)
     every, inner = (_Normal.stacked(part, size) for part in (within[-1:], within[:-1]))
     outer = _Normal.stacked(beyond, 0.0)

@@ -66,9 +66,13 @@ class MisreadColumns:
 
     @property
     def evidence(self) -> str:
-        verb = "cuts" if self.after < self.before else "changes"
-        text = f"{self._changing} {verb} the residual of the rigid-body equations with friction from "
-        text += f"{in_percent(self.before)} to {in_percent(self.after)} of the torque"
+        if self.change == "negate all":
+            # Equations with free parameters hold with either sign; what physics says of the parameters tells.
+            text = "with every torque negated friction brakes and inertias are positive, and the equations hold as well"
+        else:
+            verb = "cuts" if self.after < self.before else "changes"
+            text = f"{self._changing} {verb} the residual of the rigid-body equations with friction from "
+            text += f"{in_percent(self.before)} to {in_percent(self.after)} of the torque"
         if self.twin:
             text += f" (negating {self._columns(self.twin)} does as well)"
         if self.disagreement > DISAGREE and self.disagreement > DISAGREE * self.disagreement_after:
