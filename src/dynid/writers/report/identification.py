@@ -240,8 +240,8 @@ def _friction(model: IdentifiedModel, samples: Samples) -> Section:
     names = torque_model.robot.joint_names
     rows = tuple((name, *(f"{x:.4g}" for x in values)) for name, values in zip(names, own, strict=True))
     headers = ("joint", *(f"{term.name} / {term.units[0]}" for term in terms))
-    reasons = model.results.get("friction")
-    texts = tuple(str(text) for text in reasons) if isinstance(reasons, list) else ()
+    told = [model.results.get(name) for name in ("automatic", "friction")]
+    texts = tuple(f"{text}." for reasons in told if isinstance(reasons, list) for text in reasons)
     lead = "Measured torque less that of links and rotors, over velocity, and the friction that was identified."
     figures = friction_figures(torque_model, model.parameters, *_friction_cloud(model, samples))
     return Section("Friction", (lead, *texts, *_shape_texts(model)), (Table(headers, rows),), figures)
