@@ -16,8 +16,11 @@ data = Path(os.environ["DYNID_DATA"]) / "panda"
 facts = json.loads((data / "published.json").read_text())
 log = data / "excitation_log.csv.gz"
 
-plain = dynid.identify("panda", log, estimator=dynid.OLS(), force=True)
-feasible = dynid.identify("panda", log, bounds=data / "bounds.csv", total_mass=(16.0, 20.0), force=True)
+friction = "viscous+coulomb+offset"  # as in the paper
+plain = dynid.identify("panda", log, friction=friction, estimator=dynid.OLS(), force=True)
+feasible = dynid.identify(
+    "panda", log, friction=friction, bounds=data / "bounds.csv", total_mass=(16.0, 20.0), force=True
+)
 
 
 def published(key: str) -> dict[str, float]:

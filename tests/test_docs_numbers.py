@@ -143,7 +143,7 @@ CLAIMS = (
     claim("docs/report.md", rf"△ σ above {N} %", UNRELIABLE),
     claim("docs/report.md", rf"Logs above {N} MiB \({N} MiB for packed text\)", STREAMED, PACKED),
     claim("docs/report.md", r"first segment of ([\d ]+) samples", of("workflow", "PIECE_SAMPLES")),
-    claim("docs/my_log.md", rf"Files above {N} MiB \({N} MiB if packed", STREAMED, PACKED),
+    claim("docs/my_log.md", rf"Files above {N} MiB \({N} MiB for", STREAMED, PACKED),
     claim("docs/identify.md", rf"cut-off is {N} times the bandwidth", of("recording", "CUTOFF_OVER_BANDWIDTH")),
     claim("docs/identify.md", r"(\w+) rows a second are kept for every Hz", of("recording", "ROWS_PER_CUTOFF")),
     claim("docs/identify.md", rf"`unreliable` \(above {N} % of the value\)", UNRELIABLE),

@@ -53,7 +53,7 @@ def test_bash_completes_commands_options_and_names(script):
     assert candidates(script, "info", "panda", "--fri") == ["--friction"]
     assert "stribeck" in candidates(script, "info", "panda", "--friction", "s")
     assert candidates(script, "data", "") == ["list", "fetch", "convert"]
-    assert candidates(script, "data", "fetch", "ur") == ["ur10e", "ur10e-contacts"]
+    assert candidates(script, "data", "fetch", "ur") == ["ur10e", "ur10e-contacts", "ur10"]
 
 
 def test_bash_falls_back_to_files_where_no_name_fits(script):

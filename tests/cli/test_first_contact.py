@@ -140,4 +140,4 @@ def test_terminal_and_exit_code_say_what_the_report_says_of_a_bad_fit(folder, ca
     assert main([*command, "--force", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"]["mark"] == "not good enough"
     assert main(["identify", "planar2r", "run.csv", "--out", "s"]) == 0
-    assert "verdict    usable" in capsys.readouterr().out
+    assert "verdict    good" in capsys.readouterr().out

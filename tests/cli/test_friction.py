@@ -69,7 +69,7 @@ def test_friction_of_a_joint_that_never_reverses_is_refused_by_name(folder, tmp_
 
 
 def test_identify_warns_of_a_joint_that_never_reverses(folder, tmp_path, capsys):
-    main(["identify", "spatial2r", str(folder / "oneway.csv"), "--out", str(tmp_path)])
+    main(["identify", "spatial2r", str(folder / "oneway.csv"), "--out", str(tmp_path), "--force"])
     assert f"{ARM.joint_names[0]} never reverses" in capsys.readouterr().err
 
 

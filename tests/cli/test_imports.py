@@ -8,7 +8,7 @@ from tests.processes import ENVIRONMENT
 IDENTIFY = """
 import sys
 from dynid.cli import main
-main(["identify", "planar2r", "log.csv", "--json"])
+main(["identify", "planar2r", "log.csv", "--friction", "viscous+coulomb+offset", "--json"])
 print(*(name for name in sys.argv[1:] if name in sys.modules))
 """
 SPARED = (

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.special
 
 from dynid.arrays import Array
 from dynid.chain import load_robot
 from dynid.chain.robot import Limits
 from dynid.dynamics import TorqueModel, friction_models
 from dynid.review import Severity, review_log
-from dynid.review.equations.evidence import LogEvidence, _Fit, is_round, log_prior
+from dynid.review.equations.evidence import LogEvidence, _Fit, _student_4, is_round, log_prior
 from dynid.review.equations.hypothesis import Hypothesis
 from dynid.review.equations.rows import Arm, thin_rows
 from dynid.review.equations.sizes import BY_REACH, torque_sizes
@@ -142,3 +143,8 @@ def test_logs_of_one_robot_have_to_agree_about_a_reading(data_dir):
     # One log alone, against two that are read rightly as they are, is no proof.
     doubted = review_log(logs[0].robot, logs[2].recording, beside=[log.recording for log in logs[:2]])
     assert [f for f in doubted if f.severity is Severity.ERROR] == []
+
+
+def test_the_tail_of_signs_is_that_of_student():
+    z = np.array([-1e5, -1e3, -50.0, -5.0, -1.0, 0.0, 1.0, 5.0, 50.0])
+    np.testing.assert_allclose(_student_4(z), scipy.special.stdtr(4, z), rtol=1e-4)

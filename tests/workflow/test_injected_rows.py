@@ -63,7 +63,7 @@ def case(request, data_dir):
 
 
 def unseen(robot, train: RawLog, test: RawLog):
-    result = dynid.identify(robot, train, validate=test, estimator="wls", force=True)
+    result = dynid.identify(robot, train, validate=test, friction="viscous+coulomb+offset", estimator="wls", force=True)
     return result.validation[0].error.relative_percent, result
 
 

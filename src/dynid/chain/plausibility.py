@@ -135,7 +135,8 @@ def _own_points(joint: BodyJoint) -> list[Vector3]:
     The last because a body may fill its axis: DH tables put the length `d` of a column before the joint.
     """
     T_body_joint = np.linalg.inv(joint.T_joint_body)
-    axis = joint.axis / np.linalg.norm(joint.axis)
+    axis = joint.axis / np.max(np.abs(joint.axis))  # squares of tiny numbers are zero
+    axis = axis / np.linalg.norm(axis)
     parent = np.linalg.inv(joint.T_parent_joint)[:3, 3]
     return [np.zeros(3), T_body_joint[:3, 3], T_body_joint[:3, :3] @ (axis * (axis @ parent)) + T_body_joint[:3, 3]]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from dynid.arrays import Array, Float, Int, Matrix3, Vector3, freeze_arrays
 from dynid.chain.formats.includes import neighbour
@@ -134,6 +133,8 @@ class MeshAssets:
             return None
         triangles = triangles * self.document.numbers(element, "scale", 3, (1.0, 1.0, 1.0))
         if rule == "convex":
+            from scipy.spatial import ConvexHull, QhullError
+
             points = triangles.reshape(-1, 3)
             try:
                 triangles = points[ConvexHull(points).simplices]

@@ -96,12 +96,13 @@ def choose_friction(
         candidates, columns, rotors_why = search.with_rotors(candidates, columns, weights)
         weights = search.weights(columns)
     start, picked, models = np.zeros(rows.n_dof), list[Picked](), candidates
+    book: Dictionary | None = None
     for sweep in range(PASSES):
         if rows.base is not None:
             reference = search.links(columns, weights)
         if reference is not None:
             models = tuple(model.referred(reference) for model in candidates)
-        book = dictionary(rows, models)
+        book = dictionary(rows, models, book)
         shared = shared_information(rows, columns, weights)
         if sweep == 0:
             start = np.array([search.start_errors(j, columns[j], shared, weights[j]).sum() for j in range(rows.n_dof)])

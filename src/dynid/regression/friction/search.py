@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -81,15 +81,25 @@ def scaled_shape(rows: FrictionRows, model: JointModel, relative: Float[Array, "
     return tuple(tuple((row * size).tolist()) for row, size in zip(relative, sizes, strict=True))
 
 
-def dictionary(rows: FrictionRows, models: Sequence[JointModel]) -> Dictionary:
+def dictionary(rows: FrictionRows, models: Sequence[JointModel], earlier: Dictionary | None = None) -> Dictionary:
     """The columns (SI) of candidate models, shaped ones on a grid of their shape numbers.
 
     Between two points of the grid a curve is nearly F + d·(F₊ − F₋)/2, so that a coarse grid hides no good curve.
+    Models that are the same as in an `earlier` dictionary of the same rows keep its columns.
     """
     atoms: list[Atom] = []
     parent: list[int] = []
     parts: list[list[Float[Array, "_ _"]]] = [[] for _ in range(rows.n_dof)]
     for number, model in enumerate(models):
+        if earlier is not None and earlier.models[number] is model:
+            kept = [earlier.atoms[k] for k in earlier.of(number)]
+            start, stop = kept[0].columns[0], kept[-1].columns[-1] + 1
+            shift = len(parent) - start
+            parent += [p if p < 0 else p + shift for p in earlier.parent[start:stop].tolist()]
+            atoms += [replace(atom, columns=tuple(c + shift for c in atom.columns)) for atom in kept]
+            for part, D in zip(parts, earlier.D, strict=True):
+                part.append(D[:, start:stop])
+            continue
         grids = _grids(model)
         table = {place: _at(rows, model, grids, place) for place in np.ndindex(*(len(grid) for grid in grids))}
         for place, columns in table.items():

@@ -12,7 +12,7 @@ from dynid.review.look import Look
 
 __all__ = ["find_filtered_torque", "low_pass_of"]
 
-QUIET = 1e-8
+QUIET = 1e-11
 """Power of a torque near half the sampling rate over its largest, below which nothing was measured there. Sensors and
 drives of five robots have 10⁻² to 10⁻⁶, two robots whose torque was filtered 10⁻¹⁵ to 10⁻¹⁸."""
 FEWEST = 256

@@ -78,8 +78,16 @@ def folder_files(folder: Path) -> dict[Path, str]:
 
 
 def marked(files: Iterable[Path]) -> dict[Path, str]:
-    """Files of a folder that was named, none of which was, with a text that all of dynid's hold."""
-    return dict.fromkeys(files, "dynid")
+    """Files of a folder that was named, none of which was, with a text that all of dynid's hold.
+
+    A robot file keeps every byte that is not a number of dynid's: it is dynid's where the model beside it is.
+    """
+    return {file: "" if file.suffix == ".urdf" and _is_result(file.parent) else "dynid" for file in files}
+
+
+def _is_result(folder: Path) -> bool:
+    model = folder / "model.json"
+    return model.is_file() and b"dynid" in model.read_bytes()
 
 
 def run_text(model: IdentifiedModel) -> str:
