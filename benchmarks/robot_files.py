@@ -6,6 +6,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -56,8 +57,8 @@ def outcome(path: Path, *, job: bool) -> Outcome:
     name = f"{path.parent.name}/{path.name}"
     try:
         robot = dynid.load_robot(path)
-    except DynidError as error:
-        return Outcome(name, refusal=str(error), is_part=any(text in str(error) for text in NO_ROBOT))
+    except DynidError as refused:
+        return Outcome(name, refusal=str(refused), is_part=any(text in str(refused) for text in NO_ROBOT))
     error, by = torque_error(path, robot)
     return Outcome(name, robot.n_dof, error, by, whole_job(path) if job else "")
 
@@ -126,12 +127,12 @@ def of_mujoco(path: Path, robot: Robot, motion: Motion) -> Float[Array, "n_sampl
 
 def without_meshes(document: Markup) -> str:
     """An MJCF document without the meshes and textures that are not here; bodies weigh what `<inertial>` says."""
-    root = etree.fromstring(etree.tostring(document.root))
+    root: Any = etree.fromstring(etree.tostring(document.root))
     for element in root.xpath("//geom[@mesh or @hfield] | //asset | //contact | //sensor | //keyframe | //deformable"):
         element.getparent().remove(element)
     for element in root.xpath("//*[@material]"):
         del element.attrib["material"]
-    return etree.tostring(root, encoding="unicode")
+    return str(etree.tostring(root, encoding="unicode"))
 
 
 def whole_job(path: Path) -> str:

@@ -10,7 +10,7 @@ import scipy.special
 
 from dynid.arrays import Array
 from dynid.chain import load_robot
-from dynid.chain.robot import Limits
+from dynid.chain.limits import Limits
 from dynid.dynamics import TorqueModel, friction_models
 from dynid.review import Severity, review_log
 from dynid.review.equations.evidence import LogEvidence, _Fit, _student_4, is_round, log_prior
