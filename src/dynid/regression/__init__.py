@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     from dynid.regression.estimators import EstimatorOptions as EstimatorOptions
     from dynid.regression.estimators import make_estimator as make_estimator
     from dynid.regression.feasible.feasible import Feasible as Feasible
+    from dynid.regression.feasible.link_ranges import LinkRange as LinkRange
+    from dynid.regression.feasible.link_ranges import link_ranges as link_ranges
+    from dynid.regression.feasible.link_spread import LinkSpread as LinkSpread
+    from dynid.regression.feasible.link_spread import LinkSpreads as LinkSpreads
+    from dynid.regression.feasible.link_spread import link_spreads as link_spreads
     from dynid.regression.feasible.prior import Prior as Prior
     from dynid.regression.friction.choice import FrictionChoice as FrictionChoice
     from dynid.regression.friction.choice import choose_friction as choose_friction
@@ -124,6 +129,8 @@ _HOMES = {
     "dynid.regression.estimate": ("Estimate", "Estimator", "FitError", "estimate_of", "full_estimate"),
     "dynid.regression.estimators": ("ESTIMATORS", "EstimatorOptions", "make_estimator"),
     "dynid.regression.feasible.feasible": ("Feasible",),
+    "dynid.regression.feasible.link_ranges": ("LinkRange", "link_ranges"),
+    "dynid.regression.feasible.link_spread": ("LinkSpread", "LinkSpreads", "link_spreads"),
     "dynid.regression.feasible.prior": ("Prior",),
     "dynid.regression.friction.choice": ("FrictionChoice", "choose_friction"),
     "dynid.regression.friction.curve": ("friction_curve",),

@@ -50,6 +50,8 @@ class FitOptions:
     """map: what is known of the links counts beside the data; the others choose among parameters that fit alike."""
     prior_std: float = 0.3
     """Spread of links about their nominal ones, relative, for map."""
+    ranges: bool = False
+    """Whether to find between which values the links may lie without a worse fit."""
     delay: str | None = None
     """Seconds by which torque lags behind position, or auto; None chooses with friction auto, and is 0 where friction
     is given."""
@@ -76,6 +78,7 @@ class FitOptions:
         condition: ConditionChoice,
         prior: PriorRule,
         prior_std: float,
+        ranges: bool,
         delay: float | str | None,
         min_velocity: float | str,
     ) -> FitOptions:
@@ -89,6 +92,7 @@ class FitOptions:
             condition=condition,
             prior=prior,
             prior_std=prior_std,
+            ranges=ranges,
             delay=None if delay is None else str(delay),
             min_velocity=str(min_velocity),
         )

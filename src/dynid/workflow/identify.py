@@ -20,6 +20,8 @@ from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
 from dynid.regression.estimate import Estimate, Estimator, FitError
+from dynid.regression.feasible.link_ranges import link_ranges
+from dynid.regression.feasible.link_spread import link_spreads
 from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
@@ -79,6 +81,7 @@ def identify(
     condition: ConditionChoice = "triangle",
     prior: PriorRule = "map",
     prior_std: float = 0.3,
+    ranges: bool = False,
     delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
     from_: float | None = None,
@@ -111,7 +114,7 @@ def identify(
         total_mass: least and largest mass of all links, kg.
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
-        prior_std: spread of links about their nominal ones, relative, for map.
+        prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
         min_velocity: mask rows slower than this, rad/s, or auto.
         from_, until: the part of the training logs to use, s.
@@ -140,7 +143,17 @@ def identify(
         seed=as_seed(seed),
         bootstrap=bootstrap,
         fit=FitOptions.of(
-            estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
+            estimator,
+            friction,
+            rotor_inertia,
+            bounds,
+            total_mass,
+            condition,
+            prior,
+            prior_std,
+            ranges,
+            delay,
+            min_velocity,
         ),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip),
@@ -175,7 +188,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     estimate = job.fit.fit(fit.regression, job.seed)
     resampled = _resampled(job, fit.regression, progress)
     progress("predicting")
-    result = _model(job, estimate, fit, (*logs, *held_out), findings)
+    result = _with_links(job, _model(job, estimate, fit, (*logs, *held_out), findings), estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
     validation = tuple(predicted(result, samples, raw=job.raw) for samples in unseen)
@@ -298,6 +311,20 @@ def _model(
         },
         provenance=origin,
     )
+
+
+def _with_links(
+    job: IdentifyJob, model: IdentifiedModel, estimate: Estimate, fit: FittedRows, progress: Progress
+) -> IdentifiedModel:
+    """The model with the standard deviations of its links, and with their ranges where these are asked for."""
+    if estimate.theta is None:
+        return model
+    constraints = job.fit.constraints()
+    spreads = link_spreads(estimate, fit.regression, constraints.compile(estimate.model), model.covariance)
+    if not job.fit.ranges:
+        return replace(model, spreads=spreads)
+    progress("ranges of equal fits")
+    return replace(model, spreads=spreads, ranges=link_ranges(estimate, fit.regression, constraints))
 
 
 def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"]:
