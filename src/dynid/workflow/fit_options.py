@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -78,7 +78,6 @@ class FitOptions:
         condition: ConditionChoice,
         prior: PriorRule,
         prior_std: float,
-        ranges: bool,
         delay: float | str | None,
         min_velocity: float | str,
     ) -> FitOptions:
@@ -92,10 +91,13 @@ class FitOptions:
             condition=condition,
             prior=prior,
             prior_std=prior_std,
-            ranges=ranges,
             delay=None if delay is None else str(delay),
             min_velocity=str(min_velocity),
         )
+
+    def with_links(self, *, ranges: bool) -> FitOptions:
+        """The same with what more is asked of the links (SI)."""
+        return replace(self, ranges=ranges)
 
     @property
     def is_automatic(self) -> bool:

@@ -140,18 +140,8 @@ def identify(
         seed=as_seed(seed),
         bootstrap=bootstrap,
         fit=FitOptions.of(
-            estimator,
-            friction,
-            rotor_inertia,
-            bounds,
-            total_mass,
-            condition,
-            prior,
-            prior_std,
-            ranges,
-            delay,
-            min_velocity,
-        ),
+            estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
+        ).with_links(ranges=ranges),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip),
     )
