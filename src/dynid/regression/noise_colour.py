@@ -44,10 +44,11 @@ class NoiseColour:
 def noise_colour(
     pieces: Sequence[Float[Array, "n_samples n_dof"]], rate_hz: float, highest_hz: float = np.inf
 ) -> NoiseColour:
-    """The white and the slow part of gapless residuals (N·m or N) sampled at `rate_hz`, by Whittle's likelihood.
+    """The white and the slow part of gapless residuals (N·m or N) sampled at `rate_hz`, by Whittle's likelihood
+    [Whittle1953]_.
 
     Only frequencies up to `highest_hz` count for the slow part: what the low-pass of a fit takes away has a colour of
-    its own. White is all the power that the slow part leaves.
+    its own. White is what residuals forget within half a period of that frequency.
     """
     frequency, power, count = _spectrum(pieces, rate_hz, min(highest_hz, 0.5 * rate_hz))
     total = sum(np.sum(piece**2, axis=0) for piece in pieces) / sum(len(piece) for piece in pieces)
@@ -68,8 +69,12 @@ def noise_colour(
             slow = np.where(better, np.minimum(0.5 * ratio * level / T, total), slow)
             white = np.where(better, np.minimum(level * rate_hz, total), white)
             memory = np.where(better, T, memory)
-    # Beyond the frequencies looked at there may be more than the white part of those.
-    return NoiseColour(np.sqrt(np.maximum(total - slow, white)), np.sqrt(slow), memory)
+    # Beyond the frequencies looked at there may be more than the white part of those: what half a period forgets.
+    lag = max(1, round(0.5 * rate_hz / min(highest_hz, 0.5 * rate_hz)))
+    steps = [piece[lag:] - piece[:-lag] for piece in pieces if len(piece) > lag]
+    forgotten = 0.5 * sum(np.sum(step**2, axis=0) for step in steps) / sum(map(len, steps))
+    forgotten = forgotten - slow * -np.expm1(-lag / (rate_hz * memory))
+    return NoiseColour(np.sqrt(np.maximum(forgotten, white)), np.sqrt(slow), memory)
 
 
 def _spectrum(

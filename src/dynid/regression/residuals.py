@@ -98,16 +98,30 @@ class ResidualStatistics:
         Raises:
             ValueError: naming what is wrong.
         """
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_VECTORS, (n_dof,))
-        shapes |= {"drift": (n_terms, n_terms), "gain_directions": (n_dof, n_base)}
-        arrays = {name: _array(content.get(name), shape, f"residuals.{name}") for name, shape in shapes.items()}
         rate_hz, n_runs = content.get("rate_hz"), content.get("n_runs")
         if isinstance(rate_hz, bool) or not isinstance(rate_hz, int | float) or not rate_hz > 0.0:
             raise ValueError(f"residuals.rate_hz is {rate_hz!r}")
         if isinstance(n_runs, bool) or not isinstance(n_runs, int):
             raise ValueError(f"residuals.n_runs is {n_runs!r}")
-        texts = {name: str(content.get(name, "")) for name in ("source", "gain_source")}
-        return cls(**arrays, rate_hz=float(rate_hz), n_runs=n_runs, **texts)
+
+        def of(name: str, *shape: int) -> Float[Array, ...]:
+            return _array(content.get(name), shape or (n_dof,), f"residuals.{name}")
+
+        return cls(
+            white_std=of("white_std"),
+            slow_std=of("slow_std"),
+            memory=of("memory"),
+            row_std=of("row_std"),
+            standstill_std=of("standstill_std"),
+            standstill_speed=of("standstill_speed"),
+            drift=of("drift", n_terms, n_terms),
+            gain_std=of("gain_std"),
+            gain_directions=of("gain_directions", n_dof, n_base),
+            rate_hz=float(rate_hz),
+            n_runs=n_runs,
+            source=str(content.get("source", "")),
+            gain_source=str(content.get("gain_source", "")),
+        )
 
 
 _VECTORS = ("white_std", "slow_std", "memory", "row_std", "standstill_std", "standstill_speed", "gain_std")
