@@ -13,7 +13,7 @@ from dynid.dynamics import friction_models
 from dynid.recording import Conditioning, Recording, Samples
 from dynid.regression import WLS, ResidualStatistics, SampleRows, compress, residual_statistics
 from dynid.regression.noise_colour import noise_colour
-from dynid.regression.residuals import SEGMENTS
+from dynid.regression.residuals import ONE_LOG
 from tests.regression.logs import FRICTION, exciting_motion
 
 RATE_HZ = 100.0
@@ -93,7 +93,7 @@ def test_slow_noise_shows_in_the_statistics_of_runs(rng: np.random.Generator) ->
 
 def test_one_run_gives_segments_and_says_what_it_cannot_show(rng: np.random.Generator) -> None:
     found = statistics(runs_of(rng, 1))
-    assert found.source == SEGMENTS
+    assert found.source == ONE_LOG
     assert "one run cannot show" in found.statement
     assert found.n_runs == 5
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 
-__all__ = ["SEGMENTS", "UNSEEN_DRIFT", "ResidualStatistics"]
+__all__ = ["ONE_LOG", "UNSEEN_DRIFT", "ResidualStatistics"]
 
-SEGMENTS = "segments of one log"
+ONE_LOG = "segments of one log"
 """Source of statistics that a single run gave."""
 UNSEEN_DRIFT = "one run cannot show how friction drifts from run to run; bands hold for runs like it"
 """What is to be said of them."""
@@ -54,7 +54,7 @@ class ResidualStatistics:
     n_runs: int
     """Logs, or segments of one, that were left out in turn."""
     source: str
-    """``4 logs``, or `SEGMENTS`."""
+    """``4 logs``, or `ONE_LOG`."""
     gain_source: str
     """Where `gain_std` comes from."""
 
@@ -64,7 +64,7 @@ class ResidualStatistics:
     @property
     def statement(self) -> str:
         """What is to be said of them; empty where several runs were compared."""
-        return UNSEEN_DRIFT if self.source == SEGMENTS else ""
+        return UNSEEN_DRIFT if self.source == ONE_LOG else ""
 
     def __repr__(self) -> str:
         return f"ResidualStatistics({self.source}: rows ± {_listed(self.row_std)} N·m or N)"

@@ -15,7 +15,7 @@ from dynid.regression.drift import DriftEvidence, drift_between, drifting_terms
 from dynid.regression.estimate import Estimate
 from dynid.regression.noise_colour import noise_colour
 from dynid.regression.problem import Factor, Regression
-from dynid.regression.residuals import SEGMENTS, ResidualStatistics
+from dynid.regression.residuals import ONE_LOG, ResidualStatistics
 from dynid.regression.rows import chunks_of, rows_of_segment, visible_columns
 
 __all__ = ["residual_statistics"]
@@ -101,7 +101,7 @@ def residual_statistics(
         gain_directions=np.zeros((model.n_dof, base.n_base)),
         rate_hz=plan.low_pass.rate_hz,
         n_runs=len(parts),
-        source=f"{len(runs)} logs" if len(runs) > 1 else SEGMENTS,
+        source=f"{len(runs)} logs" if len(runs) > 1 else ONE_LOG,
         gain_source="not stated",
     )
 
