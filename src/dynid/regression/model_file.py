@@ -24,6 +24,7 @@ from dynid.recording.log_settings import LogSettings
 from dynid.regression.feasible.link_ranges import LinkRange
 from dynid.regression.feasible.link_spread import LinkSpreads
 from dynid.regression.model import Compressed, IdentifiedModel, Json
+from dynid.regression.residuals import ResidualStatistics
 
 __all__ = ["FORMAT", "load_model", "save_model"]
 
@@ -105,6 +106,7 @@ def _encoded(model: IdentifiedModel) -> dict[str, object]:
         "noise_memory": None if model.noise_memory is None else [_number(value) for value in model.noise_memory],
         "spreads": None if model.spreads is None else model.spreads.stored(),
         "ranges": None if model.ranges is None else [entry.stored() for entry in model.ranges],
+        "residuals": None if model.residuals is None else model.residuals.stored(),
         "results": _plain(model.results),
         "provenance": _plain(model.provenance),
     }
@@ -138,6 +140,8 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
     settings = LogSettings.restored({"cutoff_hz": cutoff_hz, **_mapping(content.get("log_settings", {}))})
     results = _mapping(content["results"])
     n_dof = (model.n_dof,)
+    residuals = content.get("residuals")
+    n_terms = model.n_params - model.n_inertial
     return IdentifiedModel(
         model=model,
         base=base,
@@ -166,6 +170,9 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
         ranges=None
         if content.get("ranges") is None
         else tuple(LinkRange.restored(_mapping(entry)) for entry in items("ranges")),
+        residuals=None
+        if residuals is None
+        else ResidualStatistics.restored(_mapping(residuals), model.n_dof, n_terms, base.n_base),
         results=results,
         provenance=_mapping(content["provenance"]),
     )

@@ -20,13 +20,14 @@ from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
 from dynid.regression.estimate import Estimate, Estimator, FitError
-from dynid.regression.feasible.link_ranges import link_ranges
-from dynid.regression.feasible.link_spread import link_spreads
+from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
+from dynid.regression.residuals import ResidualStatistics
 from dynid.regression.rows import SampleRows
+from dynid.regression.run_variation import residual_statistics
 from dynid.regression.status import Status
 from dynid.review.checks.overlap import overlap_findings
 from dynid.review.examination import review_log
@@ -37,7 +38,7 @@ from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
-from dynid.workflow.fitting import FittedRows, fitted_rows
+from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
 from dynid.workflow.logs import Log
@@ -174,8 +175,11 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
     resampled = _resampled(job, fit.regression, progress)
+    progress("leaving out runs in turn")
+    residuals = _residuals(job, estimate, fit)
     progress("predicting")
-    result = _with_links(job, _model(job, estimate, fit, (*logs, *held_out), findings), estimate, fit, progress)
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, residuals)
+    result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
     validation = tuple(predicted(result, samples, raw=job.raw) for samples in unseen)
@@ -254,7 +258,12 @@ def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> 
 
 
 def _model(
-    job: IdentifyJob, estimate: Estimate, fit: FittedRows, logs: Sequence[Log], findings: Sequence[Finding]
+    job: IdentifyJob,
+    estimate: Estimate,
+    fit: FittedRows,
+    logs: Sequence[Log],
+    findings: Sequence[Finding],
+    residuals: ResidualStatistics | None,
 ) -> IdentifiedModel:
     """The estimate with all that later jobs need of it."""
     plan = fit.samples.plan
@@ -287,6 +296,7 @@ def _model(
         settings=settings,
         row_period=plan.every / plan.low_pass.rate_hz,
         sample_noise=_sample_noise(estimate, fit.samples),
+        residuals=residuals,
         results={
             "condition_number": estimate.condition_number,
             "relative_error_percent": estimate.fit.relative_percent,
@@ -300,18 +310,12 @@ def _model(
     )
 
 
-def _with_links(
-    job: IdentifyJob, model: IdentifiedModel, estimate: Estimate, fit: FittedRows, progress: Progress
-) -> IdentifiedModel:
-    """The model with the standard deviations of its links, and with their ranges where these are asked for."""
-    if estimate.theta is None:
-        return model
-    constraints = job.fit.constraints()
-    spreads = link_spreads(estimate, fit.regression, constraints.compile(estimate.model), model.covariance)
-    if not job.fit.ranges:
-        return replace(model, spreads=spreads)
-    progress("ranges of equal fits")
-    return replace(model, spreads=spreads, ranges=link_ranges(estimate, fit.regression, constraints))
+def _residuals(job: IdentifyJob, estimate: Estimate, fit: FittedRows) -> ResidualStatistics | None:
+    """What the model leaves of runs, or segments, that are left out of the fit in turn."""
+    estimator = job.fit.made_estimator(job.seed)
+    # Refits take factors, and must be quick; what they predict hardly depends on the estimator.
+    quick = estimator.fit if not estimator.needs_rows and estimator.name != "retrieval" else Feasible().fit
+    return residual_statistics(fit.model, fit.base, fit.runs, quick, estimate)
 
 
 def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"]:
