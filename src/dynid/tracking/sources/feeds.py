@@ -40,7 +40,7 @@ class StreamFeed(Protocol):
         ...
 
     def receive(self, wait: float) -> Sequence[Arrived]:
-        """What has come; waits up to `wait` s where nothing has."""
+        """What has come; waits up to `wait` (s) where nothing has."""
         ...
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class LineFeed:
         return self._ended
 
     def receive(self, wait: float) -> list[Arrived]:
-        """The messages that have come; waits up to `wait` s."""
+        """The messages that have come; waits up to `wait` (s)."""
         if self._ended or not select.select([self._file], [], [], wait)[0]:
             return []
         data = os.read(self._file, READ_BYTES)

@@ -104,7 +104,7 @@ class GrowingJson:
         return self._ended
 
     def receive(self, wait: float) -> list[Arrived]:
-        """The messages that were added; waits up to `wait` s."""
+        """The messages that were added; waits up to `wait` (s)."""
         data, now = self._file.wait(wait), time.monotonic()
         if self._file.restarted():
             self._splitter.clear()
@@ -197,7 +197,7 @@ class GrowingTable:
         return False
 
     def receive(self, wait: float) -> list[Arrived]:
-        """The rows that were added; waits up to `wait` s.
+        """The rows that were added; waits up to `wait` (s).
 
         Raises:
             RecordingError: a header that lacks a joint of the robot.

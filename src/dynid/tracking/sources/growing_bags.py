@@ -181,7 +181,7 @@ class GrowingBag:
         return False
 
     def receive(self, wait: float) -> list[Arrived]:
-        """The joint states that were added; waits up to `wait` s."""
+        """The joint states that were added; waits up to `wait` (s)."""
         until = time.monotonic() + wait
         while not (found := self._added()) and (left := until - time.monotonic()) > 0.0:
             time.sleep(min(LOOK_AGAIN, left))

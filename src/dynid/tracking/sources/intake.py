@@ -94,7 +94,7 @@ class SampleIntake:
 
     @classmethod
     def of_log(cls, recording: Recording, *, speed: float | None = None) -> SampleIntake:
-        """A log as a source: `speed` times real time (1.0 is real time), or as fast as can be."""
+        """A log as a source, `speed` times as fast as real time (dimensionless), or as fast as can be."""
         return cls(ReplayFeed(recording, speed=speed))
 
     @property
@@ -138,7 +138,7 @@ class SampleIntake:
         return "silent" if self.silent_for > max(SILENCE, slow) else "flowing"
 
     def read(self, wait: float) -> list[Sample]:
-        """The samples (SI) that have come, in order; waits up to `wait` s where none has."""
+        """The samples (SI) that have come, in order; waits up to `wait` (s) where none has."""
         found: list[Sample] = []
         for message, arrival in self.feed.receive(wait):
             if isinstance(message, TrackingError):
@@ -152,7 +152,7 @@ class SampleIntake:
         return found
 
     def samples(self, *, timeout: float = 5.0) -> Iterator[Sample]:
-        """Every sample until the source ends, or is silent for `timeout` s.
+        """Every sample until the source ends, or is silent for `timeout` (s).
 
         Ctrl-C while it waits ends it as well, so that what has been learnt is kept, unless nothing has come yet.
         """

@@ -63,7 +63,7 @@ class ReplayFeed:
         return self._next / len(self._t)
 
     def receive(self, wait: float) -> list[Arrived]:
-        """The samples that are due; waits up to `wait` s for the next one."""
+        """The samples that are due; waits up to `wait` (s) for the next one."""
         now = time.monotonic()
         if self._started is None:
             self._started = now

@@ -62,7 +62,7 @@ class UdpFeed:
         return self._ended
 
     def receive(self, wait: float) -> list[Arrived]:
-        """The messages that have come; waits up to `wait` s."""
+        """The messages that have come; waits up to `wait` (s)."""
         found: list[Arrived] = []
         if self._interrupted:
             raise KeyboardInterrupt
