@@ -52,6 +52,7 @@ MODULES = (
     "payload",
     "track",
     "info",
+    "excite_limits",
     "excite_options",
     "exciting",
     "excite",
