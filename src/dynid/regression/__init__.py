@@ -87,7 +87,8 @@ if TYPE_CHECKING:
     from dynid.regression.rows import JointRows as JointRows
     from dynid.regression.rows import RowSource as RowSource
     from dynid.regression.rows import SampleRows as SampleRows
-    from dynid.regression.run_variation import residual_statistics as residual_statistics
+    from dynid.regression.run_variation import LeftOut as LeftOut
+    from dynid.regression.run_variation import left_out_runs as left_out_runs
     from dynid.regression.status import Status as Status
     from dynid.regression.streamed_rows import StreamedRows as StreamedRows
     from dynid.regression.uncertainty import Uncertainty as Uncertainty
@@ -154,7 +155,7 @@ _HOMES = {
     "dynid.regression.retrieval.search": ("MultiStart", "SearchEngine", "SimulatedAnnealing"),
     "dynid.regression.reverse": ("ControllerSamples", "Reverse", "ReverseEstimate", "read_controller_samples"),
     "dynid.regression.rows": ("JointRows", "RowSource", "SampleRows"),
-    "dynid.regression.run_variation": ("residual_statistics",),
+    "dynid.regression.run_variation": ("LeftOut", "left_out_runs"),
     "dynid.regression.status": ("Status",),
     "dynid.regression.streamed_rows": ("StreamedRows",),
     "dynid.regression.uncertainty": ("Uncertainty", "uncertainty"),
