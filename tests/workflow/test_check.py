@@ -10,7 +10,7 @@ from dynid import TorqueModel, base_parameters, load_robot
 from dynid.cli import main
 from dynid.dynamics import LagrangianModel, friction_models
 from dynid.errors import ConfigError, ParameterError
-from dynid.regression.coefficients import read_coefficients
+from dynid.regression.base_table import read_base_table
 from dynid.regression.constraints.cones import svec
 from dynid.regression.feasible.mass_matrix import worst_pose
 from tests.workflow.logs import run_json
@@ -96,13 +96,13 @@ def test_a_bad_table_is_refused_by_line(text, complaint, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(text)
     with pytest.raises(ParameterError, match=complaint):
-        read_coefficients(path)
+        read_base_table(path)
 
 
 def test_names_as_papers_write_them_are_understood(tmp_path):
     path = tmp_path / "paper.csv"
     path.write_text("param,parameter,value\nx,L_2xx,1\nx,l_3y,2\nx,fv_1,3\nx,Ia_4,4\n")
-    assert read_coefficients(path) == {"J2xx": 1.0, "mc3y": 2.0, "fv1": 3.0, "Ia4": 4.0}
+    assert read_base_table(path) == {"J2xx": 1.0, "mc3y": 2.0, "fv1": 3.0, "Ia4": 4.0}
 
 
 def test_wrong_calls_say_what_was_expected(nominal, tmp_path):

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from dynid.regression.auto_settings import ThresholdChoice as ThresholdChoice
     from dynid.regression.auto_settings import estimated_delay as estimated_delay
     from dynid.regression.auto_settings import velocity_threshold as velocity_threshold
+    from dynid.regression.base_table import read_base_table as read_base_table
     from dynid.regression.bootstrap import Bootstrap as Bootstrap
-    from dynid.regression.coefficients import read_coefficients as read_coefficients
     from dynid.regression.constraints.compiled import CompiledConstraints as CompiledConstraints
     from dynid.regression.constraints.compiled import ConstraintCheck as ConstraintCheck
     from dynid.regression.constraints.constraints import Constraints as Constraints
@@ -120,7 +120,7 @@ MODULES = (
     "drive_gains",
     "model",
     "model_file",
-    "coefficients",
+    "base_table",
 )
 """The order of this folder: a module imports only those before it."""
 
@@ -128,7 +128,7 @@ MODULES = (
 _HOMES = {
     "dynid.regression.auto_settings": ("ThresholdChoice", "estimated_delay", "velocity_threshold"),
     "dynid.regression.bootstrap": ("Bootstrap", "bootstrap"),
-    "dynid.regression.coefficients": ("read_coefficients",),
+    "dynid.regression.base_table": ("read_base_table",),
     "dynid.regression.constraints.compiled": ("CompiledConstraints", "ConstraintCheck"),
     "dynid.regression.constraints.constraints": ("Constraints", "ParameterBound", "ParameterBounds", "Symmetry", "Tie"),
     "dynid.regression.constraints.files": ("read_bounds", "read_constraints"),

@@ -17,7 +17,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ConfigError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
-from dynid.regression.coefficients import coefficient_vector, read_coefficients, torque_model_of
+from dynid.regression.base_table import coefficient_vector, read_base_table, torque_model_of
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.feasible.certificate import (
     ProvenFeasible,
@@ -325,7 +325,7 @@ def _given(
         raise ConfigError(f"model: expected a model, a CSV file or values by name, got {type(model).__name__}")
     if robot is None:
         raise ConfigError("`robot`: base parameters alone do not say of which robot; give its name or file")
-    values = dict(model) if isinstance(model, Mapping) else read_coefficients(Path(fspath(model)))
+    values = dict(model) if isinstance(model, Mapping) else read_base_table(Path(fspath(model)))
     arm = robot if isinstance(robot, Robot) else RobotOptions().load(robot)
     torque = torque_model_of(arm, values)
     base = base_parameters(torque)

@@ -19,7 +19,7 @@ from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError
 
-__all__ = ["coefficient_vector", "read_coefficients", "torque_model_of"]
+__all__ = ["coefficient_vector", "read_base_table", "torque_model_of"]
 
 NAME_COLUMNS = ("symbol", "parameter", "leading", "name", "label")
 """Headers of the column with the names, in the order they are looked for."""
@@ -28,7 +28,7 @@ _PAPERS = re.compile(r"^([A-Za-z]+)_?(\d+)_?([xyz]{0,2})$")
 _KINDS = {"L": "J", "l": "mc"}
 
 
-def read_coefficients(path: Path) -> dict[str, float]:
+def read_base_table(path: Path) -> dict[str, float]:
     """Values (SI) by name from a CSV file with a column of names and one called value.
 
     Names are those of the leading parameters, ``J2xx, mc3x, fv1, Ia4``, or ``L_2xx, l_3x, fv_1`` as in [Sousa2013]_.
