@@ -35,7 +35,7 @@ class WorstPose:
     smallest: float
     """Smallest eigenvalue of M there as it stands (kg·m², kg·m or kg)."""
     share_not_positive: float
-    """Share of drawn poses in which M is not positive definite."""
+    """Share of drawn poses in which M is not positive definite, dimensionless, 0 to 1."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
