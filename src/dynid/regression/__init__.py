@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dynid.regression.auto_settings import ThresholdChoice as ThresholdChoice
     from dynid.regression.auto_settings import estimated_delay as estimated_delay
     from dynid.regression.auto_settings import velocity_threshold as velocity_threshold
+    from dynid.regression.base_table import read_base_table as read_base_table
     from dynid.regression.bootstrap import Bootstrap as Bootstrap
     from dynid.regression.constraints.compiled import CompiledConstraints as CompiledConstraints
     from dynid.regression.constraints.compiled import ConstraintCheck as ConstraintCheck
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from dynid.regression.feasible.link_spread import LinkSpread as LinkSpread
     from dynid.regression.feasible.link_spread import LinkSpreads as LinkSpreads
     from dynid.regression.feasible.link_spread import link_spreads as link_spreads
+    from dynid.regression.feasible.mass_matrix import WorstPose as WorstPose
+    from dynid.regression.feasible.mass_matrix import worst_pose as worst_pose
     from dynid.regression.feasible.prior import Prior as Prior
     from dynid.regression.friction.choice import FrictionChoice as FrictionChoice
     from dynid.regression.friction.choice import choose_friction as choose_friction
@@ -118,6 +121,7 @@ MODULES = (
     "drive_gains",
     "model",
     "model_file",
+    "base_table",
 )
 """The order of this folder: a module imports only those before it."""
 
@@ -125,6 +129,7 @@ MODULES = (
 _HOMES = {
     "dynid.regression.auto_settings": ("ThresholdChoice", "estimated_delay", "velocity_threshold"),
     "dynid.regression.bootstrap": ("Bootstrap", "bootstrap"),
+    "dynid.regression.base_table": ("read_base_table",),
     "dynid.regression.constraints.compiled": ("CompiledConstraints", "ConstraintCheck"),
     "dynid.regression.constraints.constraints": ("Constraints", "ParameterBound", "ParameterBounds", "Symmetry", "Tie"),
     "dynid.regression.constraints.files": ("read_bounds", "read_constraints"),
@@ -138,6 +143,7 @@ _HOMES = {
     "dynid.regression.feasible.feasible": ("Feasible",),
     "dynid.regression.feasible.link_ranges": ("LinkRange", "link_ranges"),
     "dynid.regression.feasible.link_spread": ("LinkSpread", "LinkSpreads", "link_spreads"),
+    "dynid.regression.feasible.mass_matrix": ("WorstPose", "worst_pose"),
     "dynid.regression.feasible.prior": ("Prior",),
     "dynid.regression.friction.choice": ("FrictionChoice", "choose_friction"),
     "dynid.regression.friction.curve": ("friction_curve",),
