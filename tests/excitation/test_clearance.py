@@ -22,7 +22,7 @@ from dynid.excitation import (
     design_excitation,
 )
 from dynid.excitation.limits.capsules import capsules_around, enclosing_capsule
-from dynid.excitation.limits.outlines import Solid
+from dynid.excitation.limits.outlines import OutlineSolid
 from tests.robots import random_robot
 
 ROD = InertialParameters.from_com(1.0, np.array([0.2, 0.0, 0.0]), 0.01 * np.eye(3))
@@ -157,7 +157,7 @@ def test_an_l_shaped_body_becomes_two_tighter_capsules():
 
     arm, foot = prism((0.0, -0.04, -0.04), (0.5, 0.04, 0.04)), prism((-0.04, -0.04, -0.04), (0.04, 0.04, 0.4))
     triangles = np.concatenate([arm, foot])
-    found = capsules_around(Solid(triangles.reshape(-1, 3), triangles))
+    found = capsules_around(OutlineSolid(triangles.reshape(-1, 3), triangles))
     assert len(found) > 1
     assert sum(one.volume for one in found) < 0.7 * enclosing_capsule(triangles.reshape(-1, 3)).volume
     # Points of the surface, corners and inside of faces alike, are inside one of them.

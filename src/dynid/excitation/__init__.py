@@ -7,7 +7,7 @@ from dynid.lazy import lazy_names
 if TYPE_CHECKING:
     from dynid.excitation.assembly import Assembly as Assembly
     from dynid.excitation.controller_files import CONTROLLERS as CONTROLLERS
-    from dynid.excitation.controller_files import Controller as Controller
+    from dynid.excitation.controller_files import ControllerFormat as ControllerFormat
     from dynid.excitation.controller_files import write_controller as write_controller
     from dynid.excitation.controller_files import write_ros as write_ros
     from dynid.excitation.criteria import ConditionNumber as ConditionNumber
@@ -91,7 +91,7 @@ MODULES = (
 # A stage is imported for a few of its modules; the others would only cost time.
 _HOMES = {
     "dynid.excitation.assembly": ("Assembly",),
-    "dynid.excitation.controller_files": ("CONTROLLERS", "Controller", "write_controller", "write_ros"),
+    "dynid.excitation.controller_files": ("CONTROLLERS", "ControllerFormat", "write_controller", "write_ros"),
     "dynid.excitation.criteria": (
         "ConditionNumber",
         "DOptimality",

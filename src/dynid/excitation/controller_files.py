@@ -17,7 +17,7 @@ from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.trajectory import Trajectory
 
-__all__ = ["CONTROLLERS", "Controller", "write_controller", "write_ros"]
+__all__ = ["CONTROLLERS", "ControllerFormat", "write_controller", "write_ros"]
 
 URSCRIPT_HZ = 125.0
 """Control cycle that every generation of these arms can stream at, Hz."""
@@ -97,7 +97,7 @@ def _read_ros(text: str) -> Float[Array, "n_samples n_columns"]:
 
 
 @dataclass(frozen=True)
-class Controller:
+class ControllerFormat:
     """How a trajectory is written for one kind of controller, and read back."""
 
     what: str
@@ -111,10 +111,10 @@ class Controller:
     """The time stamps (s) and positions (rad or m) of a text."""
 
 
-CONTROLLERS: Mapping[str, Controller] = {
-    "ros": Controller("ROS 2 JointTrajectory", ROS_HZ, 0, _ros, _read_ros),
-    "urscript": Controller("URScript", URSCRIPT_HZ, 6, _urscript, _read_urscript),
-    "franka": Controller("libfranka CSV", FRANKA_HZ, 7, _franka, _read_franka),
+CONTROLLERS: Mapping[str, ControllerFormat] = {
+    "ros": ControllerFormat("ROS 2 JointTrajectory", ROS_HZ, 0, _ros, _read_ros),
+    "urscript": ControllerFormat("URScript", URSCRIPT_HZ, 6, _urscript, _read_urscript),
+    "franka": ControllerFormat("libfranka CSV", FRANKA_HZ, 7, _franka, _read_franka),
 }
 """What `excite` writes for controllers, by the name of its keyword."""
 

@@ -109,9 +109,7 @@ def excite(
         rate=rate,
         seed=search.seed,
         found=found,
-        ros=None if ros is None else Path(ros),
-        urscript=None if urscript is None else Path(urscript),
-        franka=None if franka is None else Path(franka),
+        controllers=_controllers(ros=ros, urscript=urscript, franka=franka),
         picture=picture,
         inputs=inputs,
         notes=loaded.notes,
@@ -119,6 +117,11 @@ def excite(
         floor_said=keep.floor_said,
         scale=search.scale,
     )
+
+
+def _controllers(**files: str | PathLike[str] | None) -> dict[str, Path]:
+    """The files for controllers that were asked for."""
+    return {kind: Path(file) for kind, file in files.items() if file is not None}
 
 
 def _inputs(robot: Robot, keywords: ExciteKeywords) -> tuple[Path, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -126,12 +127,8 @@ class ExcitingTrajectory(PrintsAsDocument):
     seed: int
     found: Excitation | None = None
     """How it was found, where it was searched for."""
-    ros: Path | None = None
-    """File that `dynid.save` writes a ROS 2 JointTrajectory to; None for none."""
-    urscript: Path | None = None
-    """File that `dynid.save` writes a URScript program to; None for none."""
-    franka: Path | None = None
-    """File that `dynid.save` writes libfranka's table to; None for none."""
+    controllers: Mapping[str, Path] = field(default_factory=dict)
+    """Files that `dynid.save` writes for controllers, by the names of `CONTROLLERS`: ros, urscript, franka."""
     picture: bool = True
     """Whether `dynid.save` writes a picture."""
     inputs: tuple[Path, ...] = ()

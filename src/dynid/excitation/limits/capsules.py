@@ -12,7 +12,7 @@ import numpy as np
 from dynid.arrays import Array, Float, Int, Vector3, freeze_arrays
 from dynid.chain.robot import BASE, Robot
 from dynid.errors import ExcitationError
-from dynid.excitation.limits.outlines import LinkOutline, Solid, read_outlines
+from dynid.excitation.limits.outlines import LinkOutline, OutlineSolid, read_outlines
 from dynid.prose import counted
 
 __all__ = ["Capsule", "Capsules", "capsules_around", "capsules_of", "enclosing_capsule"]
@@ -41,11 +41,11 @@ class Capsule(NamedTuple):
     """All points within `radius` of a line."""
 
     start: Vector3
-    """m"""
+    """One end of the line, m."""
     stop: Vector3
-    """m"""
+    """Its other end, m."""
     radius: float
-    """m"""
+    """Half the thickness, m."""
 
     @property
     def volume(self) -> float:
@@ -181,7 +181,7 @@ def _reach(robot: Robot, along: Sequence[Sequence[tuple[Vector3, Vector3]]]) -> 
     return longest or 1.0
 
 
-def capsules_around(solid: Solid) -> list[Capsule]:
+def capsules_around(solid: OutlineSolid) -> list[Capsule]:
     """A few capsules that hold a solid, m: one, or up to four where that is much tighter."""
     if len(solid.points) <= 2:
         ends = solid.points[[0, -1]]

@@ -16,13 +16,13 @@ from dynid.chain.formats.mesh_mass import read_triangles
 from dynid.chain.robot import BASE, Joint, JointType, Link, Robot
 from dynid.errors import RobotFileError
 
-__all__ = ["LinkOutline", "Solid", "read_outlines"]
+__all__ = ["LinkOutline", "OutlineSolid", "read_outlines"]
 
 PACKAGE = "package://"
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class OutlineSolid:
     """The convex hull of points, or the surface of triangles, grown by a radius."""
 
     points: Float[Array, "n_points 3"]
@@ -40,7 +40,7 @@ class Solid:
 class LinkOutline:
     """What one link, or the base, looks like."""
 
-    solids: tuple[Solid, ...]
+    solids: tuple[OutlineSolid, ...]
     frames: Float[Array, "n_frames 3"]
     """Origins of the bodies that are fixed to it in the link frame, m: a tool, a flange."""
     missing: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ def _placed(robot: Robot, tree: BodyTree) -> Iterator[tuple[int, Body, Transform
 
 
 def _outline(part: Sequence[tuple[Body, Transform]], packages: Sequence[Path]) -> LinkOutline:
-    solids: list[Solid] = []
+    solids: list[OutlineSolid] = []
     missing: list[str] = []
     for body, T in part:
         meant = [shape for shape in body.shapes if shape.collides]
@@ -108,15 +108,15 @@ def _outline(part: Sequence[tuple[Body, Transform]], packages: Sequence[Path]) -
     return LinkOutline(tuple(solids), frames, tuple(dict.fromkeys(missing)))
 
 
-def _solid(shape: BodyShape, T_link_body: Transform, packages: Sequence[Path]) -> Solid | None:
+def _solid(shape: BodyShape, T_link_body: Transform, packages: Sequence[Path]) -> OutlineSolid | None:
     if not shape.mesh:
-        return Solid(_moved(shape.points, T_link_body), np.zeros((0, 3, 3)), shape.radius)
+        return OutlineSolid(_moved(shape.points, T_link_body), np.zeros((0, 3, 3)), shape.radius)
     for path in _candidates(shape, packages):
         triangles = read_triangles(path)
         if triangles is not None:
             T = T_link_body @ shape.T_body_mesh
             moved = _moved((triangles * shape.mesh_scale).reshape(-1, 3), T)
-            return Solid(np.unique(moved, axis=0), moved.reshape(-1, 3, 3))
+            return OutlineSolid(np.unique(moved, axis=0), moved.reshape(-1, 3, 3))
     return None
 
 

@@ -25,9 +25,8 @@ def _write(result: ExcitingTrajectory | ExcitingPoses, path: Path) -> Saved:
 
 def _write_trajectory(result: ExcitingTrajectory, path: Path) -> Saved:
     trajectory, slow = result.trajectory, result.rehearsal
-    controllers = {"ros": result.ros, "urscript": result.urscript, "franka": result.franka}
     files = trajectory_files(
-        path, result.inputs, controllers=controllers, picture=result.picture, rehearsal=slow is not None
+        path, result.inputs, controllers=result.controllers, picture=result.picture, rehearsal=slow is not None
     )
     write_trajectory(path, trajectory, rate_hz=result.rate)
     keep_out = () if result.clear is None else result.clear.surroundings.keep_out
