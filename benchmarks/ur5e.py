@@ -69,7 +69,9 @@ def truth(seed: int) -> tuple[list[InertialParameters], Joints]:
     links = wrong_links(np.array([link.pi for link in nominal_links()]), 0.2, rng)
     size = np.array([1.0, 1.0, 0.8, 0.35, 0.35, 0.3])
     joints = Joints(
-        ARMATURE * rng.uniform(0.8, 1.2, 6), 4.0 * size * rng.uniform(0.5, 1.5, 6), 6.0 * size * rng.uniform(0.5, 1.5, 6)
+        ARMATURE * rng.uniform(0.8, 1.2, 6),
+        4.0 * size * rng.uniform(0.5, 1.5, 6),
+        6.0 * size * rng.uniform(0.5, 1.5, 6),
     )
     return [InertialParameters(pi) for pi in links], joints
 
@@ -78,8 +80,8 @@ def mjcf(links: list[InertialParameters], joints: Joints) -> str:
     """The arm as an MJCF file."""
     text, closing = [], []
     for j, link in enumerate(links):
-        I = link.inertia_com
-        full = " ".join(repr(float(x)) for x in (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]))
+        J = link.inertia_com
+        full = " ".join(repr(float(x)) for x in (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]))
         com = " ".join(repr(float(x)) for x in link.com)
         text.append(
             f'<body name="{LINKS[j]}" pos="{POSES[j]}" quat="{QUATS[j]}">'

@@ -1,7 +1,7 @@
 """dynid identifies the dynamics of robot arms: physically consistent parameters from a robot file and logs.
 
-The jobs, each one call that returns a frozen result: `identify`, `examine`, `validate`, `predict`, `payload`,
-`rollout`, `friction`, `track`, `reverse`, `retrieve`, `excite`, `simulate`, `export`, `campaign`, `info`, `lint`. `save` writes
+The jobs, each one call that returns a frozen result: `identify`, `examine`, `validate`, `rollout`, `predict`,
+`payload`, `friction`, `track`, `reverse`, `retrieve`, `excite`, `simulate`, `export`, `campaign`, `info`, `lint`. `save` writes
 the files of a result. Everything else is imported from its stage, such as `dynid.regression`.
 
 Names are imported on first use, so that ``import dynid`` itself costs nothing.

@@ -36,6 +36,7 @@ FrictionName = Annotated[
         "stribeck",
         "load",
         "presliding",
+        "mujoco",
         "viscous+coulomb",
         "viscous+coulomb+offset",
     ]

@@ -12,7 +12,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError
 from dynid.simulation.friction_step import Resistance
 from dynid.simulation.resistance import JointTables, joint_tables
-from dynid.simulation.roll_kernels import FINE, Feedback, Trace, new_trace, run_arm
+from dynid.simulation.roll_kernels import FINE, Feedback, StepTrace, new_trace, run_arm
 
 __all__ = ["LONGEST_STEP", "SimulatedArm", "SimulatedRun", "no_feedback"]
 
@@ -32,7 +32,7 @@ class SimulatedRun:
     """Torque of every step, N·m or N."""
     n_steps: int
     """Steps before it ran away; all of them where it did not."""
-    trace: Trace | None = None
+    trace: StepTrace | None = None
     """Every part of every step, where derivatives are wanted."""
 
     def __post_init__(self) -> None:

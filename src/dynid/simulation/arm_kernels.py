@@ -11,7 +11,7 @@ from typing import Any, no_type_check
 import numpy as np
 from numba import njit
 
-__all__ = ["WORKSPACE", "solve_factored", "factor", "mass_matrix_and_bias", "rigid_torque"]
+__all__ = ["WORKSPACE", "factor", "mass_matrix_and_bias", "rigid_torque", "solve_factored"]
 
 WORKSPACE = 43
 """Numbers a link needs on the way: pose 12, velocity 6, acceleration 6, wrench 6, composite body 10, and 3 spare."""
@@ -185,7 +185,12 @@ def mass_matrix_and_bias(chain, q, dq, zero, links, rotor, W, M, bias):
         while True:
             T = chain.S[j]
             M[i, j] = (
-                T[0] * force[0] + T[1] * force[1] + T[2] * force[2] + T[3] * force[3] + T[4] * force[4] + T[5] * force[5]
+                T[0] * force[0]
+                + T[1] * force[1]
+                + T[2] * force[2]
+                + T[3] * force[3]
+                + T[4] * force[4]
+                + T[5] * force[5]
             )
             M[j, i] = M[i, j]
             if chain.parent[j] < 0:

@@ -182,14 +182,15 @@ def _solved(M, res, low, high, v, h, z, impulse, side, A, linear, u):
 def friction_step(M, force, res, low, high, v, ahead, h, z, side, A, linear, impulse, u):
     """Fill u with the velocity after a step from v, and `side` with the way each joint moves (0: it sticks).
 
-    `ahead` is about how much it changes, for a first guess. False where M is not positive definite. A, linear (n, 2) and impulse are room to work in.
+    `ahead` is about how much it changes, for a first guess. False where M is not positive definite.
+    A, linear (n, 2) and impulse are room to work in.
     """
     n = v.shape[0]
     largest = 1e-30
     for j in range(n):
         total = h * (force[j] - 0.5 * res.viscous[j] * v[j])
         if res.falls[j] != 0.0:
-            total -= h * table_at(res.fall[j], res.grid, v[j])[0]
+            total -= h * table_at(res.fall[j], res.grid, v[j] + 0.5 * ahead[j])[0]
         for i in range(n):
             total += M[j, i] * v[i]
         impulse[j], u[j] = total, v[j] + ahead[j]

@@ -133,9 +133,7 @@ class JointController:
         )  # fmt: skip
 
 
-def _per_joint(
-    key: str, given: Gains, robot: Robot, source: str, *, endless: bool = False
-) -> Float[Array, " n_dof"]:
+def _per_joint(key: str, given: Gains, robot: Robot, source: str, *, endless: bool = False) -> Float[Array, " n_dof"]:
     values: Sequence[float]
     if isinstance(given, Mapping):
         wrong = [name for name in given if name not in robot.joint_names]

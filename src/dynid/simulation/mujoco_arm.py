@@ -14,7 +14,10 @@ from dynid.errors import ConfigError
 from dynid.simulation.arm import SimulatedRun
 from dynid.simulation.roll_kernels import RUNAWAY, Feedback
 
-__all__ = ["MujocoArm", "load_mujoco"]
+__all__ = ["DELAY_NAME", "MujocoArm", "load_mujoco"]
+
+DELAY_NAME = "dynid_torque_delay"
+"""The custom number in which an export keeps by how much the torque of its log lagged, s."""
 
 
 def load_mujoco() -> Any:
@@ -43,6 +46,8 @@ class MujocoArm:
     dofs: tuple[int, ...]
     """Where their velocities stand in qvel."""
     name: str = "MuJoCo"
+    delay: float | None = None
+    """Time in s by which the torque of its log lagged, as an export of dynid says it; None where the file does not."""
 
     @classmethod
     def of(cls, source: Path | str, robot: Robot) -> MujocoArm:
@@ -77,6 +82,7 @@ class MujocoArm:
             tuple(int(compiled.jnt_qposadr[k]) for k in joints),
             tuple(int(compiled.jnt_dofadr[k]) for k in joints),
             name,
+            _written_delay(mujoco, compiled),
         )
 
     def run(
@@ -99,7 +105,9 @@ class MujocoArm:
         data.qpos[at], data.qvel[rows] = q, dq
         times = step * (np.arange(count) + 0.5)
         given = feedback is None
-        push = np.column_stack([np.interp(period * (np.arange(total) + 0.5), times, x) for x in tau.T]) if given else tau
+        push = (
+            np.column_stack([np.interp(period * (np.arange(total) + 0.5), times, x) for x in tau.T]) if given else tau
+        )
         commands: list[Float[Array, " n_dof"]] = []
         if model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4:
             # These integrators move by the velocity after the step, which stands half a step ahead.
@@ -129,6 +137,11 @@ class MujocoArm:
         dq_out = np.column_stack([np.interp(asked, ends[kept], x[kept], right=np.nan) for x in speed.T])
         reached = int(np.count_nonzero(np.isfinite(q_out[:, 0]))) - 1
         return SimulatedRun(q_out, dq_out, np.zeros((count, len(at))), reached)
+
+
+def _written_delay(mujoco: Any, compiled: Any) -> float | None:
+    place = mujoco.mj_name2id(compiled, mujoco.mjtObj.mjOBJ_NUMERIC, DELAY_NAME)
+    return None if place < 0 else float(compiled.numeric_data[compiled.numeric_adr[place]])
 
 
 def _command(

@@ -1,4 +1,4 @@
-"""The compiled run of a simulated arm: one evaluation of its dynamics a step, friction implicit, reversals in fine steps.
+"""The compiled run of a simulated arm: one evaluation of dynamics a step, friction implicit, reversals in fine steps.
 
 M and the bias are taken half a step ahead (explicit midpoint, the velocity there extrapolated from the last step), so
 a step has an error of third order while friction does not turn. A joint that stops or turns inside a step would start
@@ -16,7 +16,7 @@ from dynid.arrays import Array
 from dynid.simulation.arm_kernels import WORKSPACE, mass_matrix_and_bias, rigid_torque
 from dynid.simulation.friction_step import friction_step
 
-__all__ = ["FINE", "Feedback", "Trace", "new_trace", "run_arm"]
+__all__ = ["FINE", "Feedback", "StepTrace", "new_trace", "run_arm"]
 
 FINE = 16
 """Parts of a step in which a joint stops or turns."""
@@ -49,7 +49,7 @@ class Feedback(NamedTuple):
     """Steps of the simulation in a tick."""
 
 
-class Trace(NamedTuple):
+class StepTrace(NamedTuple):
     """What every part of a step was, for derivatives; empty where none are wanted."""
 
     step: Array
@@ -70,14 +70,14 @@ class Trace(NamedTuple):
     """(n_parts, n_dof, n_lengths) states of presliding before the part."""
     load: Array
     """(n_parts, n_dof) torque of the gears, absolute."""
-    count: Array
+    filled: Array
     """(1,) parts that are filled in."""
 
 
-def new_trace(n_parts: int, n_dof: int, n_lengths: int) -> Trace:
+def new_trace(n_parts: int, n_dof: int, n_lengths: int) -> StepTrace:
     """Room for the parts of a run."""
     rows = (n_parts, n_dof)
-    return Trace(
+    return StepTrace(
         np.zeros(n_parts, dtype=np.int64), np.zeros(n_parts), np.zeros(rows), np.zeros(rows), np.zeros(rows),
         np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros((*rows, n_lengths)), np.zeros(rows),
         np.zeros(1, dtype=np.int64),
@@ -108,7 +108,7 @@ def _turns(res, low, high, v, u):
 @inner
 @no_type_check
 def _write(trace, k, h, qm, vm, v, u, side, z, load):
-    at = trace.count[0]
+    at = trace.filled[0]
     trace.step[at], trace.h[at] = k, h
     for j in range(v.shape[0]):
         trace.q[at, j], trace.dq[at, j] = qm[j], vm[j]
@@ -116,7 +116,7 @@ def _write(trace, k, h, qm, vm, v, u, side, z, load):
         trace.load[at, j] = load[j]
         for i in range(z.shape[1]):
             trace.z[at, j, i] = z[j, i]
-    trace.count[0] = at + 1
+    trace.filled[0] = at + 1
 
 
 @inner
@@ -172,10 +172,10 @@ def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, q_out, d
             return -k - 1
         last[:] = dq
         parts = fine if fine > 1 and _turns(res, low, high, dq, u) else 1
-        if trace.count[0] + parts > trace.step.shape[0]:
+        if trace.filled[0] + parts > trace.step.shape[0]:
             parts = 1
         part = h / parts
-        for p in range(parts):
+        for _ in range(parts):
             v0[:] = dq
             if parts > 1:
                 ahead[:] = 0.0

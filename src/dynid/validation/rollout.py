@@ -18,8 +18,16 @@ from dynid.simulation.joint_controller import JointController
 from dynid.simulation.roll_kernels import Feedback
 
 __all__ = [
-    "ClosedLoop", "OpenLoop", "Rollable", "Windows", "closed_loop", "noisier", "open_loop", "tool_points", "window_starts",
-]  # fmt: skip
+    "ClosedLoop",
+    "OpenLoop",
+    "Rollable",
+    "Windows",
+    "closed_loop",
+    "noisier",
+    "open_loop",
+    "tool_points",
+    "window_starts",
+]
 
 SPACING = 0.25
 """Time in s between the starts of windows."""
@@ -241,7 +249,9 @@ def open_loop(
         moved = (again - _measured(noisy, windows)[0]) - (simulated - measured)
         floor = np.sqrt(np.nanmean(np.where(np.isfinite(moved), moved, np.nan) ** 2, axis=0))
     robot = model.robot
-    apart = tool_points(robot, simulated.reshape(-1, robot.n_dof)) - tool_points(robot, measured.reshape(-1, robot.n_dof))
+    apart = tool_points(robot, simulated.reshape(-1, robot.n_dof)) - tool_points(
+        robot, measured.reshape(-1, robot.n_dof)
+    )
     tool = np.sqrt(np.mean(np.sum(apart.reshape(*simulated.shape[:2], 3) ** 2, axis=2), axis=0))
     return OpenLoop(
         robot.joint_names,
@@ -258,7 +268,9 @@ def open_loop(
 
 def _measured(
     samples: Samples, windows: Windows
-) -> tuple[Float[Array, "n_windows n_samples n_dof"], Float[Array, "n_windows n_samples n_dof"], Float[Array, " n_windows"]]:
+) -> tuple[
+    Float[Array, "n_windows n_samples n_dof"], Float[Array, "n_windows n_samples n_dof"], Float[Array, " n_windows"]
+]:
     """Positions and velocities of every window, and its time (s)."""
     q, dq, t = [], [], []
     for s, k in windows.starts:
@@ -270,7 +282,9 @@ def _measured(
     return np.array(q), np.array(dq), np.array(t)
 
 
-def _divergence(arm: Rollable, samples: Samples, states: Sequence[Float[Array, "n_all n_dof n_states"] | None]) -> float:
+def _divergence(
+    arm: Rollable, samples: Samples, states: Sequence[Float[Array, "n_all n_dof n_states"] | None]
+) -> float:
     """Median time in s until a joint is off by `DIVERGED` of the range it travels."""
     rate = samples.plan.low_pass.rate_hz
     longest = max(range(len(samples.segments)), key=lambda s: samples.segments[s].motion.n_samples)

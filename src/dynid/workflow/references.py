@@ -28,7 +28,9 @@ def logged_reference(controller: JointController, log: Log) -> Recording:
     if named is not None and "{" not in named:
         path = Path(controller.source).parent / named
         if not path.is_file():
-            raise ConfigError(f"{controller.source}: reference: {path} is no file, and {named} no pattern such as qr{{n}}")
+            raise ConfigError(
+                f"{controller.source}: reference: {path} is no file, and {named} no pattern such as qr{{n}}"
+            )
         return read_recording(path, names)
     if not isinstance(log.source, Path):
         raise ConfigError(f"{log.name}: a log in memory has no reference columns; give `reference`, a log with t and q")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict
@@ -24,7 +24,16 @@ from dynid.regression.model import IdentifiedModel
 from dynid.simulation.arm import SimulatedArm
 from dynid.simulation.joint_controller import JointController, read_controller
 from dynid.simulation.mujoco_arm import MujocoArm
-from dynid.validation.rollout import ClosedLoop, OpenLoop, Rollable, closed_loop, noisier, open_loop, window_starts
+from dynid.validation.rollout import (
+    ClosedLoop,
+    OpenLoop,
+    Rollable,
+    Windows,
+    closed_loop,
+    noisier,
+    open_loop,
+    window_starts,
+)
 from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_logs, as_map, as_model, model_name
 from dynid.workflow.logs import Log, as_recording
 from dynid.workflow.progress import Progress, silent
@@ -135,9 +144,8 @@ class ModelRollout(PrintsAsDocument):
             rows = []
             for seconds in self.horizons:
                 for name, found in rolled:
-                    cells = [_milli(x) for x in found.rms(seconds)]
-                    rows.append((f"{seconds:g} s", name, _milli(_all(found.rms(seconds))),
-                                 _milli(_all(found.end(seconds))), _milli(found.tool_end(seconds)), *cells))  # fmt: skip
+                    rms, end, tool = found.rms(seconds), found.end(seconds), found.tool_end(seconds)
+                    rows.append((f"{seconds:g} s", name, *map(_milli, (_all(rms), _all(end), tool, *rms.tolist()))))
                 noise = rolled[0][1].noise(seconds)
                 rows.append((f"{seconds:g} s", "noise alone", _milli(_all(noise)), "", "", *(_milli(x) for x in noise)))
             headers = ("window", "model", "rms", "at end", "tool / mm", *names)
@@ -182,7 +190,9 @@ def _time(seconds: float) -> str:
 
 
 def _turn(found: OpenLoop) -> str:
-    near, away = (float(np.sqrt(np.nanmean(row**2))) if np.any(np.isfinite(row)) else np.nan for row in found.near_reversal)
+    near, away = (
+        float(np.sqrt(np.nanmean(row**2))) if np.any(np.isfinite(row)) else np.nan for row in found.near_reversal
+    )
     return f"×{near / away:.2g}" if away > 0.0 and np.isfinite(near) else "no reversal"
 
 
@@ -262,44 +272,53 @@ def rollout(
             f"{opened.name}: has no torque, so nothing drives an open-loop rollout; give `controller` and a reference "
             "for a closed one"
         )
-    samples = opened.settings.condition(recording)
     asked = None
     if driver is not None:
         asked = as_recording(reference, first.robot, LogSettings()) if reference is not None else None
         asked = logged_reference(driver, opened) if asked is None else asked
-    fastest = max(float(np.max(np.abs(segment.motion.dq))) for segment in samples.segments)
+    fastest = float(np.max(np.abs(np.diff(recording.q, axis=0)))) * recording.rate_hz
     arms, warnings = _arms(known, (in_,) if isinstance(in_, str) else tuple(in_), fastest)
-    rolled = []
-    for k, (name, arm, model) in enumerate(arms):
-        progress(f"simulating {name}", k / len(arms))
+    rolled: list[RolledModel] = []
+    for k, arm in enumerate(arms):
+        progress(f"simulating {arm.name}", k / len(arms))
+        samples = typed.over(arm.settings).condition(recording)
         noisy = noisier(recording, samples) if has_torque and not rolled else None
-        rolled.append(_rolled(name, arm, model, samples, horizons, noisy, has_torque, driver, asked))
+        windows = window_starts(samples, max(horizons)) if has_torque else None
+        rolled.append(_rolled(arm, samples, windows, noisy, driver, asked))
     kept = tuple(s for s in horizons if rolled[0].open_loop is None or s <= rolled[0].open_loop.t[-1] + 1e-9)
     types = {joint.type for joint in first.robot.joints}
     unit = "mrad" if types == {"revolute"} else "mm" if types == {"prismatic"} else "mrad or mm"
     return ModelRollout(opened.name, first.robot.name, unit, kept, tuple(rolled), warnings)
 
 
+@dataclass(frozen=True, eq=False)
+class _Arm:
+    """Something to simulate, and how the log is conditioned for it: the delay of the torque is the model's own."""
+
+    name: str
+    arm: Rollable
+    model: TorqueModel
+    settings: LogSettings
+
+
 def _rolled(
-    name: str,
-    arm: Rollable,
-    model: TorqueModel,
+    one: _Arm,
     samples: Samples,
-    horizons: Sequence[float],
+    windows: Windows | None,
     noisy: Samples | None,
-    has_torque: bool,
     driver: JointController | None,
     asked: Recording | None,
 ) -> RolledModel:
-    opened = open_loop(arm, model, samples, window_starts(samples, max(horizons)), noisy=noisy) if has_torque else None
+    model = one.model
+    opened = None if windows is None else open_loop(one.arm, model, samples, windows, noisy=noisy)
     closed = None
     if driver is not None and asked is not None:
         states = None
         if model.has_memory:
             longest = max(samples.segments, key=lambda s: s.motion.n_samples)
             states = model.joint_states(longest.motion)[0]
-        closed = closed_loop(arm, model.robot, driver, samples, asked, states=states)
-    return RolledModel(name, opened, closed)
+        closed = closed_loop(one.arm, model.robot, driver, samples, asked, states=states)
+    return RolledModel(one.name, opened, closed)
 
 
 def _horizons(window: float | Sequence[float]) -> tuple[float, ...]:
@@ -319,29 +338,32 @@ def _controller(given: str | PathLike[str] | JointController, model: IdentifiedM
 
 def _arms(
     known: Sequence[tuple[str, IdentifiedModel]], in_: Sequence[str], fastest: float
-) -> tuple[list[tuple[str, Rollable, TorqueModel]], tuple[str, ...]]:
+) -> tuple[list[_Arm], tuple[str, ...]]:
     """What is simulated: the models, files in MuJoCo, and the robot file; and what could not be."""
-    arms: list[tuple[str, Rollable, TorqueModel]] = []
-    warnings: list[str] = []
-    robot = known[0][1].robot
-    for name, model in known:
-        arms.append((name, SimulatedArm.of(model.model, model.parameters, fastest), model.model))
+    first = known[0][1]
+    robot, warnings = first.robot, []
+    arms = [
+        _Arm(name, SimulatedArm.of(model.model, model.parameters, fastest), model.model, model.settings)
+        for name, model in known
+    ]
     for text in in_:
         kind, _, file = text.partition(":")
         if kind != "mujoco" or not file:
             raise ConfigError(f"`in` {text}: write mujoco:FILE, with an MJCF file of the robot")
         if not Path(file).is_file():
             raise ConfigError(f"{file}: no such file; `in` takes mujoco:FILE")
-        arms.append((f"{file} in MuJoCo", MujocoArm.of(Path(file), robot), known[0][1].model))
+        stepped = MujocoArm.of(Path(file), robot)
+        settings = first.settings if stepped.delay is None else replace(first.settings, delay=stepped.delay)
+        arms.append(_Arm(f"{file} in MuJoCo", stepped, first.model, settings))
+    nominal = TorqueModel(robot, (RotorInertia(),))
     if not robot.has_nominal:
         warnings.append("the robot file says nothing of the inertias, so there is no nominal model to set beside")
         return arms, tuple(warnings)
-    nominal = TorqueModel(robot, (RotorInertia(),))
     try:
         arm = SimulatedArm.of(nominal, nominal.nominal(), fastest)
         arm.run(np.zeros(robot.n_dof), np.zeros(robot.n_dof), np.zeros((1, robot.n_dof)), 1e-3)
     except ParameterError as error:
         warnings.append(f"the robot file cannot be simulated: {error}")
-        return arms, tuple(warnings)
-    arms.append((NOMINAL, arm, nominal))
+    else:
+        arms.append(_Arm(NOMINAL, arm, nominal, first.settings))
     return arms, tuple(warnings)

@@ -39,8 +39,8 @@ _HORIZON = (
 )
 _OVERLAY = "Simulated windows over the measured motion; each starts from the measured state."
 _REVERSALS = (
-    "RMS error of velocity within 0.1 s after a joint turns, and elsewhere. A model whose dry friction is wrong errs at "
-    "reversals first."
+    "RMS error of velocity within 0.1 s after a joint turns, and elsewhere. A model whose dry friction is wrong errs "
+    "at reversals first."
 )
 _CLOSED = "The whole log repeated under its controller and reference."
 
@@ -56,7 +56,9 @@ def growth_figures(result: ModelRollout) -> tuple[Figure, ...]:
             for k, (label, found) in enumerate(rolled)
         ]
         traces.append({**line("noise alone", RESIDUAL, dash="dot"), **curve(first.t, 1e3 * first.floor[:, j])})
-        figures.append(panel(traces, "time since the start / s", f"RMS error / {result.unit}", title=name, link="growth"))
+        figures.append(
+            panel(traces, "time since the start / s", f"RMS error / {result.unit}", title=name, link="growth")
+        )
     return tuple(figures)
 
 
