@@ -39,7 +39,7 @@ class Compressed:
     R: Float[Array, "n_base n_base"]
     rho: Float[Array, " n_base"]
     rest: float
-    """Weighted sum of squares that no coefficients explain."""
+    """Weighted sum of squares that no base parameters explain."""
     n_rows: int
 
     def __post_init__(self) -> None:

@@ -73,7 +73,7 @@ def identification_report(result: Identification) -> Report:
         _unseen(model, train, held_out, drawn, n_points),
         _parts(model, samples, n_points),
         _compared(estimate, train, held_out, result.comparisons),
-        _coefficients(estimate),
+        _base_parameters(estimate),
         *([_links(model, estimate, samples)] if model.links else []),
         _friction(model, samples),
         _condition(estimate, result.regression),
@@ -211,7 +211,7 @@ def _percent(value: float) -> str:
     return f"{value:.2f}" if np.isfinite(value) else "–"
 
 
-def _coefficients(estimate: Estimate) -> Section:
+def _base_parameters(estimate: Estimate) -> Section:
     texts = (
         "Torque reveals only these combinations of parameters. σ allows for differences that are correlated in time; "
         "the column beside it counts every row as independent, as papers do, and is too small wherever data were "
