@@ -31,6 +31,7 @@ SWEEPS = 2000
 SETTLED = 1e-9
 """Change, or what Newton's linear curves leave, at which the solver stops, relative to the impulses of the step."""
 BISECTIONS = 80
+"""Halvings of the interval of one joint at most: more than a double has digits."""
 
 inner: Any = njit(cache=True, nogil=True, fastmath={"contract"})
 
