@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from dynid.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from dynid.workflow.check import ConsistencyCheck as ConsistencyCheck
     from dynid.workflow.examine import LogReview as LogReview
     from dynid.workflow.excite_options import ExciteKeywords as ExciteKeywords
     from dynid.workflow.exciting import ExcitingPoses as ExcitingPoses
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
     from dynid.workflow.reverse import ReverseIdentification as ReverseIdentification
+    from dynid.workflow.rollout import ModelRollout as ModelRollout
+    from dynid.workflow.rollout import RolledModel as RolledModel
     from dynid.workflow.simulate_options import SimulateKeywords as SimulateKeywords
     from dynid.workflow.simulation import Simulation as Simulation
     from dynid.workflow.track import ModelTracking as ModelTracking
@@ -51,6 +54,8 @@ MODULES = (
     "fitting",
     "identify",
     "validate",
+    "references",
+    "rollout",
     "reverse",
     "retrieve",
     "friction",
@@ -60,6 +65,8 @@ MODULES = (
     "live_buffers",
     "live_run",
     "info",
+    "check",
+    "excite_limits",
     "excite_options",
     "exciting",
     "excite",
@@ -71,6 +78,7 @@ MODULES = (
 
 # A stage is imported for a few of its modules; the others would only cost time.
 _HOMES = {
+    "dynid.workflow.check": ("ConsistencyCheck",),
     "dynid.workflow.examine": ("LogReview",),
     "dynid.workflow.excite_options": ("ExciteKeywords",),
     "dynid.workflow.exciting": ("ExcitingPoses", "ExcitingTrajectory"),
@@ -85,6 +93,7 @@ _HOMES = {
     "dynid.workflow.prediction": ("Prediction", "predict"),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),
+    "dynid.workflow.rollout": ("ModelRollout", "RolledModel"),
     "dynid.workflow.simulate_options": ("SimulateKeywords",),
     "dynid.workflow.simulation": ("Simulation",),
     "dynid.workflow.track": ("ModelTracking",),
