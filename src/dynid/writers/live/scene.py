@@ -10,7 +10,7 @@ from dynid.arrays import Array, Float
 from dynid.chain.robot import BASE, Robot
 from dynid.workflow.live_view import LiveView
 from dynid.writers.live.meshes import LinkMesh
-from dynid.writers.live.shapes import Capsule, arm_capsules, contact_arrow, link_poses, load_shape, quaternion
+from dynid.writers.live.shapes import DrawnCapsule, arm_capsules, contact_arrow, link_poses, load_shape, quaternion
 
 __all__ = ["LiveScene"]
 
@@ -49,7 +49,7 @@ class LiveScene:
         server.initial_camera.position = (0.95 * reach, -0.95 * reach, 0.75 * reach)
         server.initial_camera.look_at = (0.0, 0.0, 0.3 * reach)
 
-    def _add_capsule(self, capsule: Capsule, number: int) -> None:
+    def _add_capsule(self, capsule: DrawnCapsule, number: int) -> None:
         import trimesh
 
         place = "/base" if capsule.link == BASE else f"/arm/{capsule.link}"

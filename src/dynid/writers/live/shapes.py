@@ -10,7 +10,7 @@ from dynid.arrays import Array, Float, Transform, Vector3, freeze_arrays
 from dynid.chain.robot import BASE, Robot
 from dynid.tracking.load import LoadEstimate
 
-__all__ = ["Capsule", "LoadShape", "arm_capsules", "contact_arrow", "link_poses", "load_shape", "quaternion"]
+__all__ = ["DrawnCapsule", "LoadShape", "arm_capsules", "contact_arrow", "link_poses", "load_shape", "quaternion"]
 
 THICKNESS = 0.05
 """Radius of the first link over the length of the arm, dimensionless."""
@@ -29,7 +29,7 @@ STILL_SEEN = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule:
+class DrawnCapsule:
     """A rod with round ends in the frame of the link that it belongs to."""
 
     link: int
@@ -60,7 +60,7 @@ class LoadShape:
         freeze_arrays(self)
 
 
-def arm_capsules(robot: Robot) -> list[Capsule]:
+def arm_capsules(robot: Robot) -> list[DrawnCapsule]:
     """A capsule on each link to every joint that it carries; the last link has a stub along its axis."""
     steps = [joint.T_parent_joint[:3, 3] for joint in robot.joints]
     length = max(sum(float(np.linalg.norm(step)) for step in steps), 0.1)
@@ -70,13 +70,13 @@ def arm_capsules(robot: Robot) -> list[Capsule]:
         return THICKNESS * length * (1.0 + (TAPER - 1.0) * (link + 1) / n) / 2.0
 
     found = [
-        Capsule(joint.parent, np.zeros(3), step, radius(joint.parent))
+        DrawnCapsule(joint.parent, np.zeros(3), step, radius(joint.parent))
         for joint, step in zip(robot.joints, steps, strict=True)
     ]
     for index, joint in enumerate(robot.joints):
         if all(other.parent != index for other in robot.joints):
             stub = joint.T_joint_link[:3, :3].T @ joint.axis * radius(index)
-            found.append(Capsule(index, np.zeros(3), stub, radius(index)))
+            found.append(DrawnCapsule(index, np.zeros(3), stub, radius(index)))
     return found
 
 
