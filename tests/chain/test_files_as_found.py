@@ -12,6 +12,7 @@ import pytest
 
 from dynid.chain import Robot, load_robot
 from dynid.chain.formats.angles import exact_right_angle
+from dynid.chain.formats.assembly import read_bodies
 from dynid.chain.formats.locks import Lineage
 from dynid.chain.limits import Limits, believable
 from dynid.chain.stand_ins import with_stand_ins
@@ -272,6 +273,9 @@ def test_rounded_right_angles_make_no_base_parameters_once_they_are_square(tmp_p
     assert base_parameters(TorqueModel(square)).n_base == base_parameters(TorqueModel(true)).n_base
     # As it stands the file is taken at its word, so that its torque is that of every other program.
     as_written = load_robot(write(tmp_path, rounded))
+    for body in read_bodies(write(tmp_path, rounded)).bodies[1:]:
+        assert body.joint is not None
+        assert body.joint.T_parent_joint[2, 2] == pytest.approx(math.cos(1.5708), rel=1e-9)
     assert as_written.notes == ()
     motion, mine = torque(as_written, rng)
     model = pin.buildModelFromXML(rounded)
