@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 __all__ = [
     "Document",
@@ -14,7 +13,6 @@ __all__ = [
     "Line",
     "PrintsAsDocument",
     "PrintsAsTable",
-    "TableOf",
     "as_html",
     "as_text",
     "counted",
@@ -24,6 +22,7 @@ __all__ = [
     "significant",
     "spread_percent",
     "text_table",
+    "with_std",
 ]
 
 _GAP = "  "
@@ -67,27 +66,6 @@ def html_table(
     return f"<table>{title}{head}<tbody>{body}</tbody></table>"
 
 
-class TableOf(NamedTuple):
-    """What a table shows; fields as the arguments of `text_table`."""
-
-    headers: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    numeric: Collection[int] = ()
-
-
-class PrintsAsTable(ABC):
-    """A value that prints as its `repr` and a table below it, and shows the same table in a notebook."""
-
-    @abstractmethod
-    def _table(self) -> TableOf: ...
-
-    def __str__(self) -> str:
-        return f"{self!r}\n{text_table(*self._table())}"
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table(), caption=repr(self))
-
-
 def significant(value: float, std: float = math.nan, digits: int = 4) -> str:
     """A number to as many digits as its standard deviation leaves standing: two digits of `std`, `digits` without one.
 
@@ -104,6 +82,26 @@ def significant(value: float, std: float = math.nan, digits: int = 4) -> str:
         digits = min(max(1, math.floor(math.log10(abs(value))) - math.floor(math.log10(std)) + 2), 15)
     text = f"{value:#.{digits}g}"
     return text if "e" in text else text.rstrip(".")
+
+
+def with_std(value: float, std: float) -> str:
+    """A number and its standard deviation (the same unit) to the digits that mean something.
+
+    One digit of `std`, two where the first is a 1.
+
+    >>> with_std(7.3347, 0.91)
+    '7.3 ± 0.9'
+    >>> with_std(0.28512, 0.0141)
+    '0.285 ± 0.014'
+    """
+    if not (math.isfinite(value) and math.isfinite(std)) or std < 0.0:
+        return significant(value)
+    if std == 0.0:
+        return f"{value:.6g}"
+    exponent = math.floor(math.log10(std))
+    places = -exponent + (1 if round(std / 10.0**exponent, 1) < 2.0 else 0)
+    shown = [0.0 + round(number, places) for number in (value, std)]
+    return " ± ".join(f"{number:.{max(places, 0)}f}" for number in shown)
 
 
 MUCH = 1000.0
@@ -137,11 +135,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of a result; units stand in the headers or in a column of their own."""
+    """A table; units stand in the headers or in a column of their own."""
 
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[int, ...] = ()
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: Sequence[int] = ()
     """Columns of numbers, aligned to the right."""
 
 
@@ -185,6 +183,21 @@ class PrintsAsDocument(ABC):
 
     def _repr_html_(self) -> str:
         return as_html(self.document())
+
+
+class PrintsAsTable(ABC):
+    """A value that prints as its `repr` and a table below it, and shows the same table in a notebook."""
+
+    @abstractmethod
+    def _table(self) -> Grid: ...
+
+    def __str__(self) -> str:
+        table = self._table()
+        return f"{self!r}\n{text_table(table.headers, table.rows, table.numeric)}"
+
+    def _repr_html_(self) -> str:
+        table = self._table()
+        return html_table(table.headers, table.rows, table.numeric, caption=repr(self))
 
 
 def plain(value: object) -> object:

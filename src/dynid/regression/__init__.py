@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     from dynid.regression.estimators import EstimatorOptions as EstimatorOptions
     from dynid.regression.estimators import make_estimator as make_estimator
     from dynid.regression.feasible.feasible import Feasible as Feasible
+    from dynid.regression.feasible.link_ranges import LinkRange as LinkRange
+    from dynid.regression.feasible.link_ranges import link_ranges as link_ranges
+    from dynid.regression.feasible.link_spread import LinkSpread as LinkSpread
+    from dynid.regression.feasible.link_spread import LinkSpreads as LinkSpreads
+    from dynid.regression.feasible.link_spread import link_spreads as link_spreads
     from dynid.regression.feasible.prior import Prior as Prior
     from dynid.regression.friction.choice import FrictionChoice as FrictionChoice
     from dynid.regression.friction.choice import choose_friction as choose_friction
@@ -65,6 +70,7 @@ if TYPE_CHECKING:
     from dynid.regression.problem import Regression as Regression
     from dynid.regression.problem import Stacked as Stacked
     from dynid.regression.problem import compress as compress
+    from dynid.regression.residuals import ResidualStatistics as ResidualStatistics
     from dynid.regression.retrieval.lagrangian import RetrievalProblem as RetrievalProblem
     from dynid.regression.retrieval.lagrangian import RetrievalRun as RetrievalRun
     from dynid.regression.retrieval.objective import RetrievalObjective as RetrievalObjective
@@ -81,18 +87,23 @@ if TYPE_CHECKING:
     from dynid.regression.rows import JointRows as JointRows
     from dynid.regression.rows import RowSource as RowSource
     from dynid.regression.rows import SampleRows as SampleRows
+    from dynid.regression.run_variation import residual_statistics as residual_statistics
     from dynid.regression.status import Status as Status
     from dynid.regression.streamed_rows import StreamedRows as StreamedRows
     from dynid.regression.uncertainty import Uncertainty as Uncertainty
 
 MODULES = (
     "status",
+    "residuals",
+    "noise_colour",
     "rows",
     "streamed_rows",
     "triangle",
     "problem",
     "uncertainty",
     "estimate",
+    "drift",
+    "run_variation",
     "bootstrap",
     "least_squares",
     "auto_settings",
@@ -124,6 +135,8 @@ _HOMES = {
     "dynid.regression.estimate": ("Estimate", "Estimator", "FitError", "estimate_of", "full_estimate"),
     "dynid.regression.estimators": ("ESTIMATORS", "EstimatorOptions", "make_estimator"),
     "dynid.regression.feasible.feasible": ("Feasible",),
+    "dynid.regression.feasible.link_ranges": ("LinkRange", "link_ranges"),
+    "dynid.regression.feasible.link_spread": ("LinkSpread", "LinkSpreads", "link_spreads"),
     "dynid.regression.feasible.prior": ("Prior",),
     "dynid.regression.friction.choice": ("FrictionChoice", "choose_friction"),
     "dynid.regression.friction.curve": ("friction_curve",),
@@ -134,12 +147,14 @@ _HOMES = {
     "dynid.regression.model_file": ("load_model", "save_model"),
     "dynid.regression.payload": ("KnownArm", "Payload", "identify_payload"),
     "dynid.regression.problem": ("Regression", "Stacked", "compress"),
+    "dynid.regression.residuals": ("ResidualStatistics",),
     "dynid.regression.retrieval.lagrangian": ("RetrievalProblem", "RetrievalRun"),
     "dynid.regression.retrieval.objective": ("RetrievalObjective",),
     "dynid.regression.retrieval.retrieval": ("Retrieval", "RetrievalResult", "SolutionSpread"),
     "dynid.regression.retrieval.search": ("MultiStart", "SearchEngine", "SimulatedAnnealing"),
     "dynid.regression.reverse": ("ControllerSamples", "Reverse", "ReverseEstimate", "read_controller_samples"),
     "dynid.regression.rows": ("JointRows", "RowSource", "SampleRows"),
+    "dynid.regression.run_variation": ("residual_statistics",),
     "dynid.regression.status": ("Status",),
     "dynid.regression.streamed_rows": ("StreamedRows",),
     "dynid.regression.uncertainty": ("Uncertainty", "uncertainty"),

@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
-from dynid.prose import html_table, spread_percent, text_table
+from dynid.prose import Grid, PrintsAsTable, spread_percent
 from dynid.regression.problem import Regression
 from dynid.regression.status import Status
 from dynid.regression.uncertainty import Uncertainty, uncertainty
@@ -21,6 +21,7 @@ __all__ = [
     "Estimate",
     "Estimator",
     "FitError",
+    "LinkBelief",
     "Trust",
     "estimate_of",
     "full_estimate",
@@ -31,7 +32,6 @@ UNRELIABLE = 0.3
 
 Trust = Literal["identified", "unreliable", "unseen"]
 BaseOrigin = Literal["identified", "combination", "prior", "bound", "open", "unreliable"]
-_HEADERS = ("base parameter", "value", "± 1σ", "σ / %", "unit", "trust")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,22 @@ class FitError:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class LinkBelief:
+    """What was known of the links before the data: a normal distribution of their numbers."""
+
+    mean: Float[Array, " n_inertial"]
+    """The ten numbers of every link one after the other, SI."""
+    factor: Float[Array, "n_inertial n_inertial"]
+    """Times its transpose it is the covariance (SI)."""
+    weights: Float[Array, " n_dof"]
+    """Row weight of each joint (1/(N·m)) with which the data counted beside it."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate(PrintsAsTable):
     """Base parameters with their uncertainty, and the full parameters where the estimator gives them."""
 
     estimator: str
@@ -94,6 +109,8 @@ class Estimate:
     """How θ was chosen among those that fit equally well."""
     gives_links: bool = False
     """Whether the estimator is one that looks for full parameters; without θ it then found none."""
+    belief: LinkBelief | None = None
+    """What was known of the links before the data and counted beside them; None where nothing did."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -177,30 +194,25 @@ class Estimate:
         covariance = np.where(np.outer(known, known), self.uncertainty.covariance, 0.0)
         return covariance / np.outer(scale, scale)
 
-    def _headline(self) -> str:
-        error = f"{self.fit.relative_percent:.3g} % of the torque left unexplained"
-        return (
-            f"{self.estimator} estimate of {self.model.robot.name}: {self.base.n_base} base parameters from "
-            f"{self.n_rows} rows, rank {self.rank}, condition number {self.condition_number:.4g}, {error}"
-            + (f"; {self.status.value}" if self.status.value else "")
-        )
-
-    def _rows(self) -> list[tuple[str, ...]]:
+    def base_table(self) -> Grid:
+        """The base parameters with σ, in the units of their leading parameters."""
         columns = zip(self.base.labels(), self.beta, self.std, self.base.leading_columns, self.trust, strict=True)
-        return [
+        rows = [
             (label, f"{value:.4e}", f"{std:.1e}", spread_percent(std, value), column.unit, trust)
             for label, value, std, column, trust in columns
         ]
+        return Grid(("base parameter", "value", "± 1σ", "σ / %", "unit", "trust"), rows, (1, 2, 3))
+
+    def _table(self) -> Grid:
+        return self.base_table()
 
     def __repr__(self) -> str:
-        return f"Estimate({self._headline()})"
-
-    def __str__(self) -> str:
-        return f"{self._headline()}\n{text_table(_HEADERS, self._rows(), numeric=(1, 2, 3))}"
-
-    def _repr_html_(self) -> str:
-        """The table for a notebook, with units."""
-        return html_table(_HEADERS, self._rows(), numeric=(1, 2, 3), caption=self._headline())
+        return (
+            f"Estimate({self.estimator} estimate of {self.model.robot.name}: {self.base.n_base} base parameters from "
+            f"{self.n_rows} rows, rank {self.rank}, condition number {self.condition_number:.4g}, "
+            f"{self.fit.relative_percent:.3g} % of the torque left unexplained"
+            + (f"; {self.status.value})" if self.status.value else ")")
+        )
 
 
 @runtime_checkable
@@ -283,6 +295,7 @@ def full_estimate(
     labels: tuple[str, ...],
     rule: str,
     iterations: int = 1,
+    belief: LinkBelief | None = None,
 ) -> Estimate:
     """The estimate of full parameters θ (SI) that were fitted to rows weighted by joint (1/(N·m)).
 
@@ -291,4 +304,4 @@ def full_estimate(
     known = bool(np.all(np.isfinite(theta)))
     beta = regression.base.project(theta) if known else regression.stacked(weights).solution()
     found = estimate_of(estimator, regression, beta, weights=weights, status=status, iterations=iterations)
-    return replace(found, theta=theta, labels=labels, rule=rule) if known else found
+    return replace(found, theta=theta, labels=labels, rule=rule, belief=belief) if known else found

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from dynid.workflow.friction import FrictionRefit as FrictionRefit
     from dynid.workflow.identification import Comparison as Comparison
     from dynid.workflow.identification import Identification as Identification
-    from dynid.workflow.identification import IdentifiedLink as IdentifiedLink
-    from dynid.workflow.identification import IdentifiedNumber as IdentifiedNumber
+    from dynid.workflow.identified_links import IdentifiedLink as IdentifiedLink
+    from dynid.workflow.identified_links import IdentifiedNumber as IdentifiedNumber
     from dynid.workflow.identify import LogsRefused as LogsRefused
     from dynid.workflow.info import RobotInfo as RobotInfo
     from dynid.workflow.payload import GainsIdentification as GainsIdentification
@@ -41,6 +41,7 @@ MODULES = (
     "examine",
     "identify_job",
     "manifest",
+    "identified_links",
     "identification",
     "other_fits",
     "fitting",
@@ -67,7 +68,8 @@ _HOMES = {
     "dynid.workflow.excite_options": ("ExciteKeywords",),
     "dynid.workflow.exciting": ("ExcitingPoses", "ExcitingTrajectory"),
     "dynid.workflow.friction": ("FrictionComparison", "FrictionRefit"),
-    "dynid.workflow.identification": ("Comparison", "Identification", "IdentifiedLink", "IdentifiedNumber"),
+    "dynid.workflow.identification": ("Comparison", "Identification"),
+    "dynid.workflow.identified_links": ("IdentifiedLink", "IdentifiedNumber"),
     "dynid.workflow.identify": ("LogsRefused",),
     "dynid.workflow.info": ("RobotInfo",),
     "dynid.workflow.payload": ("GainsIdentification", "PayloadIdentification"),

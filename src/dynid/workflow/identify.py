@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
@@ -20,11 +20,14 @@ from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
 from dynid.regression.estimate import Estimate, Estimator, FitError
+from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
+from dynid.regression.residuals import ResidualStatistics
 from dynid.regression.rows import SampleRows
+from dynid.regression.run_variation import residual_statistics
 from dynid.regression.status import Status
 from dynid.review.checks.overlap import overlap_findings
 from dynid.review.examination import review_log
@@ -35,7 +38,7 @@ from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
-from dynid.workflow.fitting import FittedRows, fitted_rows
+from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
 from dynid.workflow.logs import Log
@@ -44,9 +47,6 @@ from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
 from dynid.workflow.workers import Workers
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
 
@@ -79,6 +79,7 @@ def identify(
     condition: ConditionChoice = "triangle",
     prior: PriorRule = "map",
     prior_std: float = 0.3,
+    ranges: bool = False,
     delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
     from_: float | None = None,
@@ -111,7 +112,7 @@ def identify(
         total_mass: least and largest mass of all links, kg.
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
-        prior_std: spread of links about their nominal ones, relative, for map.
+        prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
         min_velocity: mask rows slower than this, rad/s, or auto.
         from_, until: the part of the training logs to use, s.
@@ -141,7 +142,7 @@ def identify(
         bootstrap=bootstrap,
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
-        ),
+        ).with_links(ranges=ranges),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip),
     )
@@ -174,8 +175,11 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
     resampled = _resampled(job, fit.regression, progress)
+    progress("leaving out runs in turn")
+    residuals = _residuals(job, estimate, fit)
     progress("predicting")
-    result = _model(job, estimate, fit, (*logs, *held_out), findings)
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, residuals)
+    result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
     validation = tuple(predicted(result, samples, raw=job.raw) for samples in unseen)
@@ -254,7 +258,12 @@ def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> 
 
 
 def _model(
-    job: IdentifyJob, estimate: Estimate, fit: FittedRows, logs: Sequence[Log], findings: Sequence[Finding]
+    job: IdentifyJob,
+    estimate: Estimate,
+    fit: FittedRows,
+    logs: Sequence[Log],
+    findings: Sequence[Finding],
+    residuals: ResidualStatistics | None,
 ) -> IdentifiedModel:
     """The estimate with all that later jobs need of it."""
     plan = fit.samples.plan
@@ -287,6 +296,7 @@ def _model(
         settings=settings,
         row_period=plan.every / plan.low_pass.rate_hz,
         sample_noise=_sample_noise(estimate, fit.samples),
+        residuals=residuals,
         results={
             "condition_number": estimate.condition_number,
             "relative_error_percent": estimate.fit.relative_percent,
@@ -298,6 +308,14 @@ def _model(
         },
         provenance=origin,
     )
+
+
+def _residuals(job: IdentifyJob, estimate: Estimate, fit: FittedRows) -> ResidualStatistics | None:
+    """What the model leaves of runs, or segments, that are left out of the fit in turn."""
+    estimator = job.fit.made_estimator(job.seed)
+    # Refits take factors, and must be quick; what they predict hardly depends on the estimator.
+    quick = estimator.fit if not estimator.needs_rows and estimator.name != "retrieval" else Feasible().fit
+    return residual_statistics(fit.model, fit.base, fit.runs, quick, estimate)
 
 
 def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"]:
