@@ -35,6 +35,7 @@ COMMANDS = {
     "identify": "The model of a robot from logs of its motion and torque, with a report.",
     "reverse": "Base parameters from a controller's own M(q) and g(q).",
     "retrieve": "Full, physically consistent parameters from base parameters or a log, under any constraint.",
+    "check": "Whether any physically consistent robot has these base parameters, with a proof.",
     "friction": "Friction refitted alone, on the residual of a model whose links are known.",
     "payload": "The load carried in a log; or drive gains, from a load of known mass.",
     "track": "Parameters, loads and contacts while the robot moves, replayed or live.",

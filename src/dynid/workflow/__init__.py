@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from dynid.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from dynid.workflow.check import ConsistencyCheck as ConsistencyCheck
     from dynid.workflow.examine import LogReview as LogReview
     from dynid.workflow.excite_options import ExciteKeywords as ExciteKeywords
     from dynid.workflow.exciting import ExcitingPoses as ExcitingPoses
@@ -53,6 +54,7 @@ MODULES = (
     "payload",
     "track",
     "info",
+    "check",
     "excite_options",
     "exciting",
     "excite",
@@ -64,6 +66,7 @@ MODULES = (
 
 # A stage is imported for a few of its modules; the others would only cost time.
 _HOMES = {
+    "dynid.workflow.check": ("ConsistencyCheck",),
     "dynid.workflow.examine": ("LogReview",),
     "dynid.workflow.excite_options": ("ExciteKeywords",),
     "dynid.workflow.exciting": ("ExcitingPoses", "ExcitingTrajectory"),

@@ -7,6 +7,7 @@ MODULES = (
     "coordinates",
     "programme",
     "certificate",
+    "mass_matrix",
     "feasible",
     "link_spread",
     "link_ranges",
