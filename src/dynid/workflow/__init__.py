@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
     from dynid.workflow.reverse import ReverseIdentification as ReverseIdentification
+    from dynid.workflow.rollout import ModelRollout as ModelRollout
+    from dynid.workflow.rollout import RolledModel as RolledModel
     from dynid.workflow.simulate_options import SimulateKeywords as SimulateKeywords
     from dynid.workflow.simulation import Simulation as Simulation
     from dynid.workflow.track import ModelTracking as ModelTracking
@@ -48,6 +50,8 @@ MODULES = (
     "fitting",
     "identify",
     "validate",
+    "references",
+    "rollout",
     "reverse",
     "retrieve",
     "friction",
@@ -79,6 +83,7 @@ _HOMES = {
     "dynid.workflow.prediction": ("Prediction", "predict"),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),
+    "dynid.workflow.rollout": ("ModelRollout", "RolledModel"),
     "dynid.workflow.simulate_options": ("SimulateKeywords",),
     "dynid.workflow.simulation": ("Simulation",),
     "dynid.workflow.track": ("ModelTracking",),
