@@ -48,10 +48,11 @@ def test_the_standing_of_a_method_is_its_mean_ratio_and_infinite_after_a_failure
 
 
 def test_entries_and_arms_come_back_from_their_files(tmp_path):
-    entry = Entry("a", "WLS", unseen=1.5, note="x")
+    entry = Entry("a", "WLS", unseen=1.5, coverage=np.inf, note="x")
     again = Entry.restored(entry.stored())
     assert (again.unseen, again.note) == (1.5, "x")
     assert np.isnan(again.rollout)
+    assert again.coverage == np.inf
     arm = Arm("a", "panda", (tmp_path / "x.csv",), tmp_path / "y.csv", 3.0, (1.0, 2.0), None, Sheet(18.0, "maker"), "n")
     assert restored(stored(arm)) == arm
 

@@ -22,8 +22,8 @@ truth; every method of dynid, and the peers that can be installed; each in a pro
 same held-out motion.
 
 - **train, unseen**: 100·‖τ − τ̂‖/‖τ‖ over all joints, torques low-passed as in the fit; **raw**: as they were logged.
-- **rollout**: the model simulated forward under the measured torque from measured states; RMS error of the joints
-  after 0.5 s.
+- **rollout**: the model simulated forward under the measured torque from measured states; RMS error of each joint over
+  windows of 0.5 s, geometric mean of the joints; ∞ where the model cannot be simulated.
 - **consistent**: whether the links are physically consistent. For base parameters without links: whether *some*
   consistent links have them, or *none*.
 - **mass**: of the moving links. Makers state it with the base that does not move.
@@ -111,7 +111,7 @@ def _cells(entry: Entry, default: Entry | None) -> tuple[str, ...]:
 
 
 def _number(value: float, form: str) -> str:
-    return format(value, form) if np.isfinite(value) else "—"
+    return format(value, form) if np.isfinite(value) else "∞" if value == np.inf else "—"
 
 
 def _row(cells: tuple[str, ...]) -> str:
