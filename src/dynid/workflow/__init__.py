@@ -51,6 +51,7 @@ MODULES = (
     "identified_links",
     "identification",
     "other_fits",
+    "motion_choice",
     "fitting",
     "identify",
     "validate",
