@@ -19,7 +19,7 @@ from dynid.recording.conditioning import Conditioning, Samples
 from dynid.recording.recording import Recording
 from dynid.regression.friction.choice import START, choose_friction
 from dynid.regression.friction.rows import friction_rows
-from dynid.regression.payload import N_LOAD, loaded_regression
+from dynid.regression.load_rows import N_LOAD, loaded_regression
 from dynid.regression.problem import Factor, Regression
 from dynid.regression.status import Status
 from dynid.regression.uncertainty import uncertainty

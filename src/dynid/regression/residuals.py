@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
+from dynid.regression.noise_colour import RowColour
 
 __all__ = ["ONE_LOG", "UNSEEN_DRIFT", "ResidualStatistics"]
 
@@ -15,6 +16,12 @@ ONE_LOG = "segments of one log"
 """Source of statistics that a single run gave."""
 UNSEEN_DRIFT = "one run cannot show how friction drifts from run to run; bands hold for runs like it"
 """What is to be said of them."""
+
+
+WHITE_FLOOR = 1e-3
+"""Part of the power of residuals that counts as white at least: no noise is all memory."""
+TINY = 1e-30
+"""Variance, (N·m)² or N², of a row that was fitted exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +64,9 @@ class ResidualStatistics:
     """``4 logs``, or `ONE_LOG`."""
     gain_source: str
     """Where `gain_std` comes from."""
+    band_white_std: Float[Array, " n_dof"] | None = None
+    """σ of the white part as the frequencies that the low-pass keeps show it, N·m or N a sample; None for `white_std`,
+    which holds faster noise as well."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -65,6 +75,14 @@ class ResidualStatistics:
     def statement(self) -> str:
         """What is to be said of them; empty where several runs were compared."""
         return UNSEEN_DRIFT if self.source == ONE_LOG else ""
+
+    def row_colour(self, every: int, rate_hz: float) -> RowColour:
+        """The noise of rows, one in `every` samples at `rate_hz`, behind the low-pass."""
+        white = self.white_std if self.band_white_std is None else self.band_white_std
+        # As dense in frequency as the samples they are made of, so that slow columns meet the noise they meet there.
+        floor = WHITE_FLOOR * (white**2 + self.slow_std**2)
+        v = np.maximum(white**2, floor) * (rate_hz / self.rate_hz) / every
+        return RowColour(np.maximum(v, TINY), self.slow_std**2, np.exp(-every / (rate_hz * self.memory)))
 
     def __repr__(self) -> str:
         return f"ResidualStatistics({self.source}: rows ± {_listed(self.row_std)} N·m or N)"
@@ -89,6 +107,7 @@ class ResidualStatistics:
             "n_runs": self.n_runs,
             "source": self.source,
             "gain_source": self.gain_source,
+            "band_white_std": None if self.band_white_std is None else self.band_white_std.tolist(),
         }
 
     @classmethod
@@ -121,6 +140,7 @@ class ResidualStatistics:
             n_runs=n_runs,
             source=str(content.get("source", "")),
             gain_source=str(content.get("gain_source", "")),
+            band_white_std=None if content.get("band_white_std") is None else of("band_white_std"),
         )
 
 

@@ -103,6 +103,7 @@ def residual_statistics(
         n_runs=len(parts),
         source=f"{len(runs)} logs" if len(runs) > 1 else ONE_LOG,
         gain_source="not stated",
+        band_white_std=colour.band_white_std,
     )
 
 

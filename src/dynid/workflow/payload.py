@@ -18,8 +18,9 @@ from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Conditioning
 from dynid.regression.drive_gains import DriveGains, identify_gains
+from dynid.regression.load_fit import KnownArm
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.payload import KnownArm, Payload, identify_payload
+from dynid.regression.payload import Payload, identify_payload
 from dynid.regression.status import Status
 from dynid.workflow.contract import ErrorJson, Numbers, error_json
 from dynid.workflow.doors import LogLike, LogSource, ModelLike, as_logs, as_model, model_files
