@@ -61,6 +61,7 @@ MODULES = (
     "filters",
     "splines",
     "conditioning",
+    "gains_file",
     "log_settings",
     "datasets",
 )

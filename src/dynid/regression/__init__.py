@@ -108,6 +108,7 @@ MODULES = (
     "estimate",
     "drift",
     "run_variation",
+    "coloured",
     "bootstrap",
     "least_squares",
     "auto_settings",

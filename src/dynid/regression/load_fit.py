@@ -67,10 +67,10 @@ class LoadProblem:
     .. math::
 
         \tau_j = (1 + \gamma_j)(Y_j (\beta + K_f \delta) + Y_{Lj} \pi_L) + e_j, \qquad
-        \hat\beta = \beta + \sum_i \gamma_i g_i + e_\beta, \quad \delta \sim N(0, D), \quad \gamma_i \sim N(0, s_i^2)
+        \hat\beta = \beta + \sum_i \gamma_i g_i + e_\beta, \quad \delta \sim N(0, D), \quad \gamma \sim N(0, \Gamma)
 
-    Load, arm and drift δ are fitted together. Scales γ are not fitted, for what a model misses would pass for them; their
-    uncertainty counts in full through the derivative of the fit [Schmidt1966]_.
+    Load, arm and drift δ are fitted together. Scales γ are not fitted, for what a model misses would pass for them;
+    their uncertainty counts in full through the derivative of the fit [Schmidt1966]_.
     """
 
     loaded: Regression
@@ -80,8 +80,8 @@ class LoadProblem:
     known: KnownArm | None
     drift: Float[Array, "n_base n_drifting"]
     """A root L of the covariance D of δ, as β: δ = Lξ with unit ξ."""
-    gain_std: Float[Array, " n_dof"]
-    """s: relative."""
+    scales: Float[Array, "n_dof n_dof"]
+    """Γ: relative covariance of the γ."""
 
     def solved(self) -> LoadFit:
         """The fit; the noise of each joint counts as its residuals show it, and no less than is known of it."""
@@ -98,7 +98,7 @@ class LoadProblem:
             for k, name in enumerate(("noise", "arm", "friction"))
         }
         per_scale = own @ rows.of_scales(z, self)
-        parts["gains"] = (per_scale * self.gain_std**2) @ per_scale.T
+        parts["gains"] = per_scale @ self.scales @ per_scale.T
         whole = triangular(np.column_stack([rows.A, rows.b]))
         n = rows.A.shape[1]
         covariance = np.array(sum(parts.values()))
@@ -196,8 +196,8 @@ class _Rows:
     def of_scales(self, z: Float[Array, " n_unknown"], problem: LoadProblem) -> Float[Array, "n_rows n_dof"]:
         """Change of the right side per relative change of each joint's scale: its own torques, and β of a known arm."""
         fitted = self.A @ z
-        change = np.zeros((len(fitted), len(problem.gain_std)))
-        for j in range(len(problem.gain_std)):
+        change = np.zeros((len(fitted), len(problem.scales)))
+        for j in range(len(problem.scales)):
             change[self.joint == j, j] = fitted[self.joint == j]
         if problem.known is not None and problem.known.gain_directions is not None:
             arm = (self.joint == -1) & (self.source == 1)

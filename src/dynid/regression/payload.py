@@ -135,7 +135,7 @@ def identify_payload(
     T_link_flange: Transform | None = None,
     constraints: Constraints | None = None,
     noise: ResidualStatistics | None = None,
-    gain_std: Float[Array, " n_dof"] | None = None,
+    scales: Float[Array, "n_dof n_dof"] | None = None,
 ) -> Payload:
     r"""The load of a run, feasible by the programme that links are fitted with.
 
@@ -153,7 +153,7 @@ def identify_payload(
         constraints: asked of the load beside consistency.
         noise: held-out residuals of the arm: colour of the noise and drift of friction; white rows of each joint's own
             noise and no drift when None.
-        gain_std: relative σ of the scale of each joint's torque; exact when None.
+        scales: relative covariance of the scale of each joint's torque; exact when None.
 
     Raises:
         RegressionError: a log with load is the one without, or nothing is known of the empty arm.
@@ -163,7 +163,7 @@ def identify_payload(
     _check_different(loaded, unloaded)
     frame = np.eye(4) if T_link_flange is None else T_link_flange
     to_link = load_transform(frame)
-    sure = np.zeros(model.n_dof) if gain_std is None else np.asarray(gain_std, dtype=float)
+    sure = np.zeros((model.n_dof, model.n_dof)) if scales is None else scales
     drift = _drift_root(base, noise, 2.0 if unloaded else 1.0)
     depends = any(joint_model.needs_load for joint_model in model.joint_models)
     carried: Float[Array, " 10"] | None = None

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from dynid.workflow.identified_links import IdentifiedNumber as IdentifiedNumber
     from dynid.workflow.identify import LogsRefused as LogsRefused
     from dynid.workflow.info import RobotInfo as RobotInfo
-    from dynid.workflow.payload import GainsIdentification as GainsIdentification
-    from dynid.workflow.payload import PayloadIdentification as PayloadIdentification
+    from dynid.workflow.payload_results import GainsIdentification as GainsIdentification
+    from dynid.workflow.payload_results import PayloadIdentification as PayloadIdentification
     from dynid.workflow.prediction import Prediction as Prediction
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
@@ -33,6 +33,7 @@ MODULES = (
     "progress",
     "arm_choice",
     "doors",
+    "torque_scales",
     "logs",
     "provenance",
     "workers",
@@ -51,6 +52,7 @@ MODULES = (
     "reverse",
     "retrieve",
     "friction",
+    "payload_results",
     "payload",
     "track",
     "info",
@@ -75,7 +77,7 @@ _HOMES = {
     "dynid.workflow.identified_links": ("IdentifiedLink", "IdentifiedNumber"),
     "dynid.workflow.identify": ("LogsRefused",),
     "dynid.workflow.info": ("RobotInfo",),
-    "dynid.workflow.payload": ("GainsIdentification", "PayloadIdentification"),
+    "dynid.workflow.payload_results": ("GainsIdentification", "PayloadIdentification"),
     "dynid.workflow.prediction": ("Prediction", "predict"),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),

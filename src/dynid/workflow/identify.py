@@ -19,6 +19,7 @@ from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
+from dynid.regression.coloured import coloured_estimate
 from dynid.regression.estimate import Estimate, Estimator, FitError
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.friction.rows import never_reversing
@@ -46,6 +47,7 @@ from dynid.workflow.other_fits import compared_with_others
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
+from dynid.workflow.torque_scales import GainStd, with_scales
 from dynid.workflow.workers import Workers
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
@@ -85,7 +87,8 @@ def identify(
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
-    gains: str | Sequence[float] | Array | None = None,
+    gains: str | PathLike[str] | Sequence[float] | Array | None = None,
+    gain_std: GainStd | None = None,
     lowpass: float | None = None,
     lock: Iterable[str] | Mapping[str, float] = (),
     gravity: tuple[float, float, float] | None = None,
@@ -117,7 +120,8 @@ def identify(
         min_velocity: mask rows slower than this, rad/s, or auto.
         from_, until: the part of the training logs to use, s.
         columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
-        gains: drive gains in N·m/A, for logs of motor current.
+        gains: drive gains in N·m/A, or the file of them that `payload` wrote, for logs of motor current.
+        gain_std: relative σ of gains or torque sensors, one number or one a joint; None: the file's, or 2 % and 0.5 %.
         lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
@@ -143,7 +147,7 @@ def identify(
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
         ).with_links(ranges=ranges),
-        log=LogOptions.of(from_, until, columns, gains, lowpass),
+        log=LogOptions.of(from_, until, columns, gains, lowpass, gain_std),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip),
     )
     return run_identify(job, progress, workers=Workers.of(workers))
@@ -177,8 +181,11 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     resampled = _resampled(job, fit.regression, progress)
     progress("leaving out runs in turn")
     without = _left_out_runs(job, estimate, fit)
+    statistics = None if without is None else with_scales(estimate, fit.regression, without.statistics, settings)
+    if statistics is not None:
+        estimate = coloured_estimate(estimate, fit.regression, fit.runs, statistics)
     progress("predicting")
-    made = _model(job, estimate, fit, (*logs, *held_out), findings, None if without is None else without.statistics)
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, statistics)
     result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
