@@ -60,7 +60,7 @@ class TorqueBand:
         return np.where(np.isfinite(self.noise), np.mean(self.inside(residual), axis=0), np.nan)
 
     def coverage_at_rest(self, residual: Float[Array, "n_rows n_dof"]) -> float:
-        """The same share of the rows at standstill, of all joints; nan where there are none."""
+        """Share (a fraction) of the residuals (N·m or N) at standstill inside the band; nan where there are none."""
         if self.standstill is None or not np.any(self.standstill):
             return np.nan
         return float(np.mean(self.inside(residual)[self.standstill]))

@@ -62,7 +62,7 @@ class Validation:
 
     @property
     def coverage_at_rest(self) -> float:
-        """The same share of rows at standstill, of all joints; nan where there are none."""
+        """The same share (a fraction) of rows at standstill, of all joints; nan where there are none."""
         return np.nan if self.band is None else self.band.coverage_at_rest(self.residual)
 
     @property

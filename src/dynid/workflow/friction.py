@@ -206,8 +206,7 @@ def friction(
         from_: start of the part to use, s.
         until: end of the part to use, s.
         columns: mapping file or `ColumnMap`.
-        gains: drive gains in N·m/A, for logs of motor current.
-        gain_std: relative σ of gains or torque sensors, one number or one a joint, for the new model to keep.
+        gains, gain_std: drive gains in N·m/A, for logs of motor current; their relative σ, for the new model to keep.
         lowpass: low-pass in Hz.
         progress: hears what is being done.
 

@@ -117,12 +117,10 @@ def identify(
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
-        min_velocity: mask rows slower than this, rad/s, or auto.
-        from_, until: the part of the training logs to use, s.
-        columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
+        min_velocity, from_, until: mask rows slower than this, rad/s, or auto; the part of the training logs to use, s.
+        columns, lowpass: mapping file or `ColumnMap`; low-pass in Hz, None for ten times the bandwidth of the motion.
         gains: drive gains in N·m/A, or the file of them that `payload` wrote, for logs of motor current.
-        gain_std: relative σ of gains or torque sensors, one number or one a joint; None: the file's, or 2 % and 0.5 %.
-        lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
+        gain_std: relative σ of gains or torque sensors, one or one a joint; None: the file's, or 2 % and 0.5 %.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
         ignore_inertials, tip: do not use the inertias of the robot file; last link of the arm, None for the log's.
