@@ -134,14 +134,21 @@ def clearance_items(*, quick: bool) -> Iterator[Item]:
     yield Line("longest beyond the budget", max(one.late for one in done), LATE, "s", "at most")
 
 
-def interrupted(robot: str, after: float) -> tuple[float, bool]:
+def interrupted(robot: str) -> tuple[float, bool]:
     """Seconds that the command takes to end after Ctrl-C, and whether it left a motion."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "dynid", "excite", robot, "--time-budget", "600", "--restarts", "1000"]
+        command = [sys.executable, "-m", "dynid", "excite", robot, "--restarts", "1000", "--no-picture"]
+        began = time.perf_counter()
+        subprocess.run([*command, "--time-budget", "0.1", "--out", "first.csv"], cwd=folder, capture_output=True)
+        whole = time.perf_counter() - began
         process = subprocess.Popen(
-            [*command, "--no-picture", "--out", "t.csv"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*command, "--time-budget", "600", "--out", "t.csv"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
-        time.sleep(after)
+        # As long as a run without a search takes: by then it has begun.
+        time.sleep(whole)
         process.send_signal(signal.SIGINT)
         began = time.perf_counter()
         process.communicate()
@@ -155,7 +162,7 @@ def interrupt_lines(*, quick: bool) -> Iterator[Line]:
     if folder and not quick:
         names = ("urdf/rethinkBaxter.urdf", "urdf/dual_iiwa14_polytope_collision.urdf", "mjcf/kuka_iiwa_14/iiwa14.xml")
         robots += [str(Path(folder) / "robots" / name) for name in names]
-    outcomes = [interrupted(robot, 8.0) for robot in robots]
+    outcomes = [interrupted(robot) for robot in robots]
     yield Line("longest end after Ctrl-C", max(late for late, _ in outcomes), LATE, "s", "at most")
     yield Line("of these without a motion", sum(not left for _, left in outcomes), 0.0, "", "at most")
 
