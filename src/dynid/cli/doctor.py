@@ -52,7 +52,7 @@ def doctor(
     """
     asked = keywords(log, options)
     if write_map is not None:
-        in_use = () if log is None or log.columns is None else (log.columns,)
+        in_use = [asked[name] for name in ("columns", "transmission") if name in asked]
         refuse_replacing([Path(robot), log_file, *against, *in_use], (), unasked={write_map: "written by dynid"})
     with progress("looking at the log") as step:
         asked.pop("lowpass", None)  # the review has a low-pass of its own

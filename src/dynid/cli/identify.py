@@ -142,7 +142,7 @@ def identify(
         raise RecordingError(
             "no training log given; dynid identify ROBOT LOG… --validate LOG… --out DIR, or dynid identify MANIFEST"
         )
-    typed_files = [path for path in (asked.get("bounds"), asked.get("columns")) if path is not None]
+    typed_files = [asked[name] for name in ("bounds", "columns", "transmission") if name in asked]
     refuse_replacing([Path(robot), *logs, *validate_on, *typed_files], (), unasked=folder_files(place))
     try:
         with progress("looking at the logs") as step:

@@ -10,6 +10,7 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Plan, Samples
 from dynid.regression.problem import Regression
+from dynid.workflow.contract import ChosenJson
 from dynid.workflow.identify_job import IdentifyJob
 from dynid.workflow.logs import Log, compressed
 from dynid.workflow.progress import Progress
@@ -37,10 +38,26 @@ class FittedRows:
     """Delay of the torque, where it was chosen with the friction."""
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """What was chosen for the arm as a whole and what each choice gained, a sentence each."""
-        rotors = self.choice.rotors if self.choice is not None else ""
-        return tuple(text for text in (rotors, self.delay.reason if self.delay is not None else "") if text)
+    def chosen(self) -> list[ChosenJson]:
+        """What was chosen and what each choice gained: for the arm as a whole, then friction joint by joint."""
+        found: list[ChosenJson] = []
+        choice, delay = self.choice, self.delay
+        if choice is not None and choice.rotors is not None:
+            rotors = choice.rotors
+            found.append(_chosen("rotor inertia", None, rotors.taken, rotors.change_percent, rotors.reason))
+        if delay is not None:
+            found.append(_chosen("delay", None, delay.delay, delay.change_percent, delay.reason))
+        if choice is not None:
+            for j, joint in enumerate(self.model.robot.joint_names):
+                names = "+".join(dict.fromkeys(choice.names[j])) or "none"
+                before, after = float(choice.start_percent[j]), float(choice.left_out_percent[j])
+                change = 100.0 * (after / before - 1.0) if before > 0.0 else 0.0
+                found.append(_chosen("friction", joint, names, change, choice.reasons[j]))
+        return found
+
+
+def _chosen(setting: str, joint: str | None, value: str | float | bool, change: float, reason: str) -> ChosenJson:
+    return {"setting": setting, "joint": joint, "value": value, "change_percent": change, "reason": reason}
 
 
 def fitted_rows(

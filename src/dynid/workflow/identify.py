@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dynid.arrays import Array, Float
+from dynid.chain.transmission import TransmissionLike
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.friction.table import AUTO
 from dynid.dynamics.threads import one_blas_thread
@@ -91,6 +92,7 @@ def identify(
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
     tip: str | None = None,
+    transmission: TransmissionLike | None = None,
     bootstrap: int = 0,
     raw: bool = False,
     force: bool = False,
@@ -121,6 +123,7 @@ def identify(
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
         ignore_inertials, tip: do not use the inertias of the robot file; last link of the arm, None for the log's.
+        transmission: coupled drives, a TOML file or a matrix with a row for every motor; None is the robot file's.
         bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
         seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
@@ -143,7 +146,7 @@ def identify(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
         ),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
-        options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip),
+        options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
     )
     return run_identify(job, progress, workers=Workers.of(workers))
 
@@ -294,7 +297,7 @@ def _model(
             "noise": estimate.uncertainty.noise.tolist(),
             "conditioning": list(plan.choices),
             "friction": [] if fit.choice is None else list(fit.choice.reasons),
-            "automatic": list(fit.reasons),
+            "chosen": [dict(choice) for choice in fit.chosen],
         },
         provenance=origin,
     )

@@ -25,7 +25,7 @@ from dynid.regression.friction.search import (
     shared_information,
 )
 
-__all__ = ["FrictionChoice", "choose_friction"]
+__all__ = ["FrictionChoice", "RotorChoice", "choose_friction"]
 
 START = "viscous+coulomb+offset"
 """Friction of the first fit, which tells the noise of each joint and the load of its gear."""
@@ -33,6 +33,23 @@ PASSES = 2
 """Times that all joints are gone through: the choice of one changes what the others' rows say about the links."""
 AUTO_START = "viscous+coulomb"
 """What a joint starts from."""
+
+
+@dataclass(frozen=True)
+class RotorChoice:
+    """Whether every joint has a rotor inertia, and what that changes."""
+
+    taken: bool
+    change_percent: float
+    """Error on left-out segments with rotors over that without, less one, %; joints are weighted by their noise."""
+
+    @property
+    def reason(self) -> str:
+        """The choice as a sentence."""
+        said = f"error on left-out segments {self.change_percent:+.1f} %, joints weighted by their noise"
+        if self.taken:
+            return f"rotor inertia at every joint: {said}"
+        return f"no rotor inertia: with one at every joint the {said}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +68,8 @@ class FrictionChoice:
     """The same with viscous, Coulomb and offset, percent."""
     weights: Float[Array, " n_dof"]
     """One over the noise of each drive, 1/(N·m)."""
-    rotors: str = ""
-    """Why every joint has a rotor inertia, or none has; empty where that was not asked."""
+    rotors: RotorChoice | None = None
+    """Whether every joint has a rotor inertia; None where that was not asked."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -91,9 +108,9 @@ def choose_friction(
     if rows.prior is not None:
         rows = replace(rows, prior=np.sqrt(search.rows_as_one(columns, weights)) * rows.prior)
         search = replace(search, rows=rows)
-    rotors_why = ""
+    rotors_choice = None
     if rotors:
-        candidates, columns, rotors_why = search.with_rotors(candidates, columns, weights)
+        candidates, columns, rotors_choice = search.with_rotors(candidates, columns, weights)
         weights = search.weights(columns)
     start, picked, models = np.zeros(rows.n_dof), list[Picked](), candidates
     book: Dictionary | None = None
@@ -124,7 +141,7 @@ def choose_friction(
         left_out_percent=np.array([100.0 * np.sqrt(pick.error) for pick in picked]),
         start_percent=100.0 * np.sqrt(start),
         weights=weights,
-        rotors=rotors_why,
+        rotors=rotors_choice,
     )
 
 
@@ -213,7 +230,7 @@ class _Search:
         candidates: tuple[JointModel, ...],
         columns: list[Float[Array, "_ _"]],
         weights: Float[Array, " n_dof"],
-    ) -> tuple[tuple[JointModel, ...], list[Float[Array, "_ _"]], str]:
+    ) -> tuple[tuple[JointModel, ...], list[Float[Array, "_ _"]], RotorChoice]:
         """Candidates and first columns (SI) with rotor inertias, unless the logs are predicted worse with them.
 
         Every drive has a rotor, and a gear that magnifies it: that is assumed until shown to be wrong.
@@ -230,10 +247,9 @@ class _Search:
         worse = gain.sum() < -float(np.std(gain, ddof=1)) * np.sqrt(len(gain))
         before = float(errors[0].sum())
         change = 100.0 * (np.sqrt(float(errors[1].sum()) / before) - 1.0) if before > 0.0 else 0.0
-        said = f"error on left-out segments {change:+.1f} %, joints weighted by their noise"
         if worse:
-            return candidates, columns, f"no rotor inertia: with one at every joint the {said}"
-        return (rotor, *candidates), wider, f"rotor inertia at every joint: {said}"
+            return candidates, columns, RotorChoice(False, change)
+        return (rotor, *candidates), wider, RotorChoice(True, change)
 
     def pick(self, j: int, book: Dictionary, problem: LeaveOut) -> Picked:
         """The models of one drive, on the grid of shape numbers."""
