@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dynid.review import Finding
 from dynid.review.checks.changes import Contact, FrictionDrift, LoadChange
+from dynid.review.checks.coupled import CoupledDrives
 from dynid.review.checks.delay import DelayedTorque
 from dynid.review.checks.excitation import SameMotion, UnexcitedParameters
 from dynid.review.checks.gravity import GravityMissing, GravityUnseen, TiltedBase
@@ -19,6 +20,8 @@ def typed(finding: Finding) -> str:
     match finding.measured:
         case DelayedTorque(seconds=seconds):
             return f"--delay {seconds:.5f}, or --delay auto"
+        case CoupledDrives(motor_torques=of_motors, n_dof=n_dof):
+            return f"--transmission FILE{' --gains ' + ','.join('1' * n_dof) if of_motors else ''}"
         case TiltedBase(gravity=gravity):
             return f"--gravity {' '.join(f'{component:.3f}' for component in gravity)} (without --mount)"
         case GravityMissing() | GravityUnseen():

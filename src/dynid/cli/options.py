@@ -36,6 +36,7 @@ FrictionName = Annotated[
         "stribeck",
         "load",
         "presliding",
+        "spring",
         "viscous+coulomb",
         "viscous+coulomb+offset",
     ]

@@ -13,6 +13,7 @@ from typing import Literal
 from dynid.arrays import Array, Float
 from dynid.chain.transmission import TransmissionLike
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.table import AUTO
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import DynidError, RecordingError, RegressionError
@@ -119,8 +120,8 @@ def identify(
         lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
-        ignore_inertials, tip: do not use the inertias of the robot file; last link of the arm, None for the log's.
-        transmission: coupled drives, a TOML file or a matrix with a row for every motor; None is the robot file's.
+        ignore_inertials, tip, transmission: do not use the inertias of the robot file; last link of the arm, None for the
+            log's; coupled drives, a file or a matrix with a row for every motor.
         bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
         seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
@@ -268,7 +269,7 @@ def _model(
             "fit": {
                 **texts_of(job.fit),
                 "estimator": estimate.estimator,
-                "rotor_inertia": any(not joint_model.is_friction for joint_model in fit.model.joint_models),
+                "rotor_inertia": any(joint_model.name == RotorInertia.name for joint_model in fit.model.joint_models),
                 "delay": "0" if job.fit.delay is None else job.fit.delay,
             },
             "log": texts_of(job.log),

@@ -98,7 +98,8 @@ def choose_friction(
         RegressionError: a joint never reverses, so that dry friction and offset cannot be told apart.
     """
     automatic = isinstance(friction, str) and friction.strip() == AUTO
-    candidates = _candidates(friction, automatic)
+    given = {model.name for model in rows.model.joint_models}
+    candidates = tuple(model for model in _candidates(friction, automatic) if model.name not in given)
     if not automatic:
         check_reversals(rows.samples, candidates)
     still = never_reversing(rows.samples)
@@ -260,7 +261,7 @@ class _Search:
             reason = f"{joint}: as asked for; error on left-out segments {_percent(errors)}"
             return _picked(book, atoms, errors, reason)
         names = [model.name for model in book.models]
-        drives = [book.of(k)[0] for k, model in enumerate(book.models) if not model.is_friction]
+        drives = [book.of(k)[0] for k, model in enumerate(book.models) if model.name not in FRICTION]
         atoms = [*drives, *(book.of(names.index(model.name))[0] for model in friction_models(AUTO_START))]
         errors = problem.left_out(book.columns(atoms))
         trail = [f"{AUTO_START} {_percent(errors)}"]
@@ -312,7 +313,7 @@ class _Search:
                     yield f"{model.label} for {other.label}", self._trial(book, problem, rest, k)
         for a, model in present.items():
             # Viscous friction stays: it keeps the sense of the curve beyond the speeds of the log. So do rotors.
-            if "viscous" not in model.kinds and model.is_friction:
+            if "viscous" not in model.kinds and model.name in FRICTION:
                 yield f"without {model.label}", self._settled(book, problem, [kept for kept in atoms if kept != a])
 
     def _trial(self, book: Dictionary, problem: LeaveOut, atoms: Sequence[int], model: int) -> list[int]:
