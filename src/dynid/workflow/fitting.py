@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.friction.table import FRICTION
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Plan, Samples
 from dynid.regression.problem import Regression
@@ -49,7 +50,7 @@ class FittedRows:
             found.append(_chosen("delay", None, delay.delay, delay.change_percent, delay.reason))
         if choice is not None:
             for j, joint in enumerate(self.model.robot.joint_names):
-                names = "+".join(dict.fromkeys(choice.names[j])) or "none"
+                names = "+".join(name for name in dict.fromkeys(choice.names[j]) if name in FRICTION) or "none"
                 before, after = float(choice.start_percent[j]), float(choice.left_out_percent[j])
                 change = 100.0 * (after / before - 1.0) if before > 0.0 else 0.0
                 found.append(_chosen("friction", joint, names, change, choice.reasons[j]))

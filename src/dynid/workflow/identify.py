@@ -120,8 +120,7 @@ def identify(
         lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
-        ignore_inertials, tip, transmission: do not use the inertias of the robot file; last link of the arm, None for the
-            log's; coupled drives, a file or a matrix with a row for every motor.
+        ignore_inertials, tip, transmission: no inertias of the file; last link of the arm; file or matrix of drives.
         bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
         seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.

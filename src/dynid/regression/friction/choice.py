@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from dynid.regression.friction.search import (
     leave_out,
     shared_information,
 )
+from dynid.regression.friction.springs import Elsewhere, holds_elsewhere, is_sprung
 
 __all__ = ["FrictionChoice", "RotorChoice", "choose_friction"]
 
@@ -125,7 +127,12 @@ def choose_friction(
         if sweep == 0:
             start = np.array([search.start_errors(j, columns[j], shared, weights[j]).sum() for j in range(rows.n_dof)])
         picked = [
-            search.pick(j, book, leave_out(rows, j, book.D[j], book.parent, shared, weights[j]))
+            search.pick(
+                j,
+                book,
+                leave_out(rows, j, book.D[j], book.parent, shared, weights[j]),
+                partial(holds_elsewhere, rows, j, book, shared, weights[j]),
+            )
             for j in range(rows.n_dof)
         ]
         picked = refined(rows, models, picked, shared, weights)
@@ -252,7 +259,7 @@ class _Search:
             return candidates, columns, RotorChoice(False, change)
         return (rotor, *candidates), wider, RotorChoice(True, change)
 
-    def pick(self, j: int, book: Dictionary, problem: LeaveOut) -> Picked:
+    def pick(self, j: int, book: Dictionary, problem: LeaveOut, elsewhere: Elsewhere) -> Picked:
         """The models of one drive, on the grid of shape numbers."""
         joint = self.rows.model.robot.joint_names[j]
         if not self.automatic:
@@ -266,7 +273,7 @@ class _Search:
         errors = problem.left_out(book.columns(atoms))
         trail = [f"{AUTO_START} {_percent(errors)}"]
         while True:
-            best = self._best_move(j, book, problem, atoms, errors)
+            best = self._best_move(j, book, problem, atoms, errors, elsewhere)
             if best is None:
                 break
             text, atoms, errors = best
@@ -274,7 +281,13 @@ class _Search:
         return _picked(book, atoms, errors, f"{joint}: error on left-out segments, {' → '.join(trail)}")
 
     def _best_move(
-        self, j: int, book: Dictionary, problem: LeaveOut, atoms: list[int], errors: Float[Array, " n_folds"]
+        self,
+        j: int,
+        book: Dictionary,
+        problem: LeaveOut,
+        atoms: list[int],
+        errors: Float[Array, " n_folds"],
+        elsewhere: Elsewhere,
     ) -> tuple[str, list[int], Float[Array, " n_folds"]] | None:
         """The change of models that predicts best for its price, or None when none is sure to pay."""
         total, price = float(errors.sum()), MIN_GAIN * float(errors.sum())
@@ -287,6 +300,8 @@ class _Search:
             sure = float(np.std(gain, ddof=1)) * np.sqrt(len(gain)) if more > 0 else 0.0
             profit = total - float(found.sum()) - price * more
             if profit > 0.0 and gain.sum() > sure and (best is None or profit > best[0]):
+                if is_sprung(book, trial) and not is_sprung(book, atoms) and not elsewhere(atoms, trial):
+                    continue
                 best = (profit, text, trial, found)
         return None if best is None else best[1:]
 
