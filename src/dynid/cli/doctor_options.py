@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from dynid.review import Finding
 from dynid.review.checks.changes import Contact, FrictionDrift, LoadChange
 from dynid.review.checks.coupled import CoupledDrives
@@ -15,7 +17,7 @@ from dynid.review.checks.torque import NoTorque
 __all__ = ["typed"]
 
 
-def typed(finding: Finding) -> str:
+def typed(finding: Finding, robot: str = "ROBOT") -> str:
     """Options that do what the fix of a finding says, beside a column map; empty where there is none; SI units."""
     match finding.measured:
         case DelayedTorque(seconds=seconds):
@@ -39,7 +41,7 @@ def typed(finding: Finding) -> str:
         case NoTorque(has_currents=True):
             return "--gains K1,K2,…"
         case NoMotion() | SlowMotion() | ShortLog() | OneWay() | SameMotion() | UnexcitedParameters():
-            return "dynid excite ROBOT --out trajectory.csv"
+            return f"dynid excite {shlex.quote(robot)} --out trajectory.csv"
         case CarriedLoad():
             return "dynid payload MODEL LOG"
     return ""

@@ -72,7 +72,9 @@ class Evidence:
     physics: float
     """Of frictions that brake and inertias that are positive."""
     size: float
-    """Of torques of this size, that look like those of the expected arm."""
+    """Of torques of this size."""
+    alike: float
+    """Of torques that look like those of the expected arm."""
     place: float
     """Of positions inside the limits of the robot file."""
     prior: float
@@ -85,7 +87,7 @@ class Evidence:
     @property
     def told(self) -> float:
         """What the log tells: logarithm of a likelihood up to a constant."""
-        return self.likelihood + self.physics + self.size + self.place
+        return self.likelihood + self.physics + self.size + self.alike + self.place
 
     @property
     def total(self) -> float:
@@ -149,6 +151,7 @@ class LogEvidence:
             likelihood=float(np.logaddexp.reduce(told[:, 0]) - np.log(len(told))),
             physics=float(told[best, 1]),
             size=sizes.log_evidence(hypothesis.tau_order, hypothesis.tau_scale),
+            alike=sizes.log_alike(hypothesis.tau_order, np.sign(hypothesis.tau_scale)),
             place=self.log_place(columns.rows.q),
             prior=log_prior(hypothesis, robot.joint_names, robot.gravity),
             segments=fits[best].segments() / heat if segments else np.zeros(SEGMENTS),

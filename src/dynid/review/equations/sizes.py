@@ -103,9 +103,9 @@ class TorqueSizes:
         if len(used):
             found += BY_LIMITS.log_density(float(np.median(used)))
             found += sum(ONE_LIMIT.log_density(float(value - np.median(used))) for value in used)
-        return found + self._log_alike(order, np.sign(scale))
+        return found
 
-    def _log_alike(self, order: Int[Array, " n_dof"], sign: Float[Array, " n_dof"]) -> float:
+    def log_alike(self, order: Int[Array, " n_dof"], sign: Float[Array, " n_dof"]) -> float:
         """Logarithm of the likelihood of torques that look like the expected ones, relative to any that do not."""
         r = self.alike[np.arange(len(order)), order] * sign
         heavy = self.weight / max(float(np.max(self.weight, initial=0.0)), 1e-300)
