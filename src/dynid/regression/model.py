@@ -16,7 +16,10 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.log_settings import LogSettings
 from dynid.regression.estimate import Estimate
+from dynid.regression.feasible.link_ranges import LinkRange
+from dynid.regression.feasible.link_spread import LinkSpreads
 from dynid.regression.problem import Regression
+from dynid.regression.residuals import ResidualStatistics
 
 if TYPE_CHECKING:
     from dynid.regression.friction.fit import FrictionFit
@@ -36,7 +39,7 @@ class Compressed:
     R: Float[Array, "n_base n_base"]
     rho: Float[Array, " n_base"]
     rest: float
-    """Weighted sum of squares that no coefficients explain."""
+    """Weighted sum of squares that no base parameters explain."""
     n_rows: int
 
     def __post_init__(self) -> None:
@@ -71,6 +74,13 @@ class IdentifiedModel:
     """The same of single samples before the low-pass, N·m or N: what a filter meets that follows them."""
     noise_memory: Float[Array, " n_dof"] | None = None
     """Time in s over which each joint's residual is correlated, one exponential's time constant; None likewise."""
+    spreads: LinkSpreads | None = None
+    """Standard deviations of the links, and the share that the data had; None where links had no prior."""
+    ranges: tuple[LinkRange, ...] | None = None
+    """Between which values the links may lie without a worse fit, where that was asked for."""
+    residuals: ResidualStatistics | None = None
+    """What held-out residuals look like (SI): noise, its memory, standstill, drift between runs, scale of the torque;
+    None where they were not measured, as in files of version 0.1."""
     results: Json = field(default_factory=dict)
     """What the commands printed: condition number, errors, logs."""
     provenance: Json = field(default_factory=dict)
@@ -90,6 +100,7 @@ class IdentifiedModel:
         provenance: Json,
         row_period: float = np.nan,
         sample_noise: Float[Array, " n_dof"] | None = None,
+        residuals: ResidualStatistics | None = None,
     ) -> IdentifiedModel:
         """An estimate with all that later stages need of it (SI).
 
@@ -101,6 +112,7 @@ class IdentifiedModel:
             provenance: inputs with hashes, versions, options.
             row_period: time in s between neighbouring rows, for the memory of the noise.
             sample_noise: standard deviation of the residual of single samples, by joint, N·m or N.
+            residuals: statistics of held-out residuals (SI).
         """
         stacked = regression.stacked(estimate.weights)
         # Rows that forget after a time T long against their period inflate a variance by 2 T over that period.
@@ -120,6 +132,7 @@ class IdentifiedModel:
             noise=estimate.uncertainty.noise,
             sample_noise=sample_noise,
             noise_memory=memory if np.isfinite(row_period) else None,
+            residuals=residuals,
             results=results,
             provenance=provenance,
         )
@@ -152,6 +165,8 @@ class IdentifiedModel:
             beta=found.beta,
             theta=found.theta,
             labels=found.labels,
+            spreads=None,
+            ranges=None,
             rule=f"best of {len(found.runs)} searches ({engine}, {found.objective_kind})",
             results={
                 **self.results,
@@ -191,6 +206,8 @@ class IdentifiedModel:
             problem=None,
             settings=settings,
             noise=found.fit.rmse,
+            # Those of another friction.
+            residuals=None,
             results=results,
             provenance={**provenance, "of": dict(self.provenance)},
         )

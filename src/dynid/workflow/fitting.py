@@ -10,6 +10,10 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.friction.table import FRICTION
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Plan, Samples
+from dynid.regression.estimate import Estimate
+from dynid.regression.feasible.link_ranges import link_ranges
+from dynid.regression.feasible.link_spread import link_spreads
+from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
 from dynid.workflow.contract import ChosenJson
 from dynid.workflow.identify_job import IdentifyJob
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from dynid.regression.friction.delay import DelayChoice
     from dynid.regression.friction.rows import FrictionRows
 
-__all__ = ["FittedRows", "fitted_rows"]
+__all__ = ["FittedRows", "fitted_rows", "with_link_numbers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,8 @@ class FittedRows:
     regression: Regression
     samples: Samples
     """Of the first log."""
+    runs: tuple[Samples, ...] = ()
+    """Of every log; of a long one its first piece."""
     choice: FrictionChoice | None = None
     """Friction, where it was searched for."""
     delay: DelayChoice | None = None
@@ -68,7 +74,7 @@ def fitted_rows(
     progress("reading and conditioning the logs")
     plans, held = _conditioned(job, model, base, logs, progress)
     if not job.fit.searches_friction:
-        return FittedRows(model, base, compressed(model, base, logs, plans, held, progress), held[0])
+        return FittedRows(model, base, compressed(model, base, logs, plans, held, progress), held[0], tuple(held))
     from dynid.regression.friction.choice import choose_friction
     from dynid.regression.friction.delay import choose_delay
 
@@ -87,7 +93,9 @@ def fitted_rows(
     model = job.fit.torque_model(model.robot, choice)
     base = base_parameters(model)
     progress("compressing the logs")
-    return FittedRows(model, base, compressed(model, base, logs, plans, held, progress), held[0], choice, delay)
+    return FittedRows(
+        model, base, compressed(model, base, logs, plans, held, progress), held[0], tuple(held), choice, delay
+    )
 
 
 def _search_rows(job: IdentifyJob, model: TorqueModel, logs: Sequence[Log], held: Sequence[Samples]) -> FrictionRows:
@@ -128,3 +136,17 @@ def _conditioned(
         plans.append(plan)
         held.append(samples)
     return plans, held
+
+
+def with_link_numbers(
+    job: IdentifyJob, model: IdentifiedModel, estimate: Estimate, fit: FittedRows, progress: Progress
+) -> IdentifiedModel:
+    """The model with the standard deviations (SI) of its links, and with their ranges where these are asked for."""
+    if estimate.theta is None:
+        return model
+    constraints = job.fit.constraints()
+    spreads = link_spreads(estimate, fit.regression, constraints.compile(estimate.model), model.covariance)
+    if not job.fit.ranges:
+        return replace(model, spreads=spreads)
+    progress("ranges of equal fits")
+    return replace(model, spreads=spreads, ranges=link_ranges(estimate, fit.regression, constraints))

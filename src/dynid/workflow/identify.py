@@ -22,11 +22,14 @@ from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
 from dynid.regression.estimate import Estimate, Estimator, FitError
+from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
+from dynid.regression.residuals import ResidualStatistics
 from dynid.regression.rows import SampleRows
+from dynid.regression.run_variation import LeftOut, left_out_runs
 from dynid.regression.status import Status
 from dynid.review.checks.overlap import overlap_findings
 from dynid.review.examination import review_log
@@ -37,7 +40,7 @@ from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
-from dynid.workflow.fitting import FittedRows, fitted_rows
+from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
 from dynid.workflow.logs import Log
@@ -78,6 +81,7 @@ def identify(
     condition: ConditionChoice = "triangle",
     prior: PriorRule = "map",
     prior_std: float = 0.3,
+    ranges: bool = False,
     delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
     from_: float | None = None,
@@ -111,7 +115,7 @@ def identify(
         total_mass: least and largest mass of all links, kg.
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
-        prior_std: spread of links about their nominal ones, relative, for map.
+        prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
         min_velocity: mask rows slower than this, rad/s, or auto.
         from_, until: the part of the training logs to use, s.
@@ -141,7 +145,7 @@ def identify(
         bootstrap=bootstrap,
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
-        ),
+        ).with_links(ranges=ranges),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
     )
@@ -174,8 +178,11 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
     resampled = _resampled(job, fit.regression, progress)
+    progress("leaving out runs in turn")
+    without = _left_out_runs(job, estimate, fit)
     progress("predicting")
-    result = _model(job, estimate, fit, (*logs, *held_out), findings)
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, None if without is None else without.statistics)
+    result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
     validation = tuple(predicted(result, samples, raw=job.raw) for samples in unseen)
@@ -194,7 +201,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
             train,
             validation,
             findings,
-            left_out=_left_out(job, fit.regression, held_out),
+            left_out=_left_out(job, fit.regression, logs, held_out, without),
             rate_hz=fit.samples.plan.low_pass.rate_hz,
         ),
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
@@ -234,10 +241,15 @@ def _reviewed(
     return tuple(findings)
 
 
-def _left_out(job: IdentifyJob, regression: Regression, held_out: Sequence[Log]) -> FitError | None:
+def _left_out(
+    job: IdentifyJob, regression: Regression, logs: Sequence[Log], held_out: Sequence[Log], without: LeftOut | None
+) -> FitError | None:
     """Error on segments left out in turn, where no held-out log tells more."""
-    if held_out or job.fit.made_estimator(job.seed).needs_rows:
+    estimator = job.fit.made_estimator(job.seed)
+    if held_out or estimator.needs_rows:
         return None
+    if without is not None and len(logs) == 1 and not logs[0].is_long and _refits_itself(estimator):
+        return without.error
     return left_out_error(regression, partial(job.fit.fit, seed=job.seed))
 
 
@@ -254,7 +266,12 @@ def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> 
 
 
 def _model(
-    job: IdentifyJob, estimate: Estimate, fit: FittedRows, logs: Sequence[Log], findings: Sequence[Finding]
+    job: IdentifyJob,
+    estimate: Estimate,
+    fit: FittedRows,
+    logs: Sequence[Log],
+    findings: Sequence[Finding],
+    residuals: ResidualStatistics | None,
 ) -> IdentifiedModel:
     """The estimate with all that later jobs need of it."""
     plan = fit.samples.plan
@@ -287,6 +304,7 @@ def _model(
         settings=settings,
         row_period=plan.every / plan.low_pass.rate_hz,
         sample_noise=_sample_noise(estimate, fit.samples),
+        residuals=residuals,
         results={
             "condition_number": estimate.condition_number,
             "relative_error_percent": estimate.fit.relative_percent,
@@ -298,6 +316,18 @@ def _model(
         },
         provenance=origin,
     )
+
+
+def _left_out_runs(job: IdentifyJob, estimate: Estimate, fit: FittedRows) -> LeftOut | None:
+    """What the model leaves of runs, or segments, that are left out of the fit in turn."""
+    estimator = job.fit.made_estimator(job.seed)
+    refit = estimator.fit if _refits_itself(estimator) else Feasible().fit
+    return left_out_runs(fit.model, fit.base, fit.runs, refit, estimate)
+
+
+def _refits_itself(estimator: Estimator) -> bool:
+    """Refits take factors, and must be quick; what they predict hardly depends on the estimator."""
+    return not estimator.needs_rows and estimator.name != "retrieval"
 
 
 def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"]:

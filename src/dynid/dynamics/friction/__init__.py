@@ -11,6 +11,7 @@ MODULES = (
     "load",
     "presliding",
     "spring",
+    "mujoco",
     "table",
 )
 """The friction models, each a module that calls its model ``MODEL``, then what makes a table of them.
