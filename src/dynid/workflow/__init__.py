@@ -59,6 +59,7 @@ MODULES = (
     "track",
     "info",
     "check",
+    "excite_limits",
     "excite_options",
     "exciting",
     "excite",
