@@ -64,9 +64,9 @@ def test_two_residuals_that_show_one_motor_are_a_hint_and_its_file_repairs_the_f
         file = tmp_path / "transmission.toml"
         file.write_text(hint.fix.split(":\n", 1)[1])
         coupled = replace(arm, transmission=read_transmission(file, arm))
-        options = {"gains": np.ones(4)} if motors else {}
+        gains = np.ones(4) if motors else None
         before = dynid.identify(arm, log, friction="viscous+coulomb", estimator="wls", force=True)
-        after = dynid.identify(coupled, log, friction="viscous+coulomb", estimator="wls", **options)
+        after = dynid.identify(coupled, log, friction="viscous+coulomb", estimator="wls", gains=gains)
         # Noise of 0.2 % of each torque, less what the low-pass takes of it.
         assert after.train.error.relative_percent < 0.2
         assert before.train.error.relative_percent > 5.0 * after.train.error.relative_percent
