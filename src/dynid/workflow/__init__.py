@@ -47,6 +47,7 @@ MODULES = (
     "identified_links",
     "identification",
     "other_fits",
+    "motion_choice",
     "fitting",
     "identify",
     "validate",

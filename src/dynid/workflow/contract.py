@@ -177,13 +177,14 @@ class ChosenJson(TypedDict):
     """One setting that was chosen by prediction of left-out segments."""
 
     setting: str
-    """friction, rotor inertia or delay."""
+    """friction, rotor inertia, delay, motion (how positions are smoothed) or encoders."""
     joint: str | None
     """None where it is chosen for the arm as a whole."""
     value: str | float | bool
     """Names of the friction models joined by +, a delay in s, or whether there are rotor inertias."""
-    change_percent: float
-    """What the choice (or, where it was not taken, the alternative) makes of the left-out error: negative is a gain."""
+    change_percent: float | None
+    """What the choice (or, where it was not taken, the alternative) makes of the left-out error: negative is a gain;
+    None where nothing was compared, or `reason` compares several."""
     reason: str
     """The same as a sentence."""
 

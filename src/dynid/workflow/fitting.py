@@ -18,6 +18,7 @@ from dynid.regression.problem import Regression
 from dynid.workflow.contract import ChosenJson
 from dynid.workflow.identify_job import IdentifyJob
 from dynid.workflow.logs import Log, compressed
+from dynid.workflow.motion_choice import attenuation_words, choose_motion
 from dynid.workflow.progress import Progress
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class FittedRows:
     """Friction, where it was searched for."""
     delay: DelayChoice | None = None
     """Delay of the torque, where it was chosen with the friction."""
+    encoders: tuple[str, str] = ("", "")
+    """What noise of the positions takes off inertias, and a warning where it matters; empty where encoders are fine."""
 
     @property
     def chosen(self) -> list[ChosenJson]:
@@ -54,6 +57,13 @@ class FittedRows:
             found.append(_chosen("rotor inertia", None, rotors.taken, rotors.change_percent, rotors.reason))
         if delay is not None:
             found.append(_chosen("delay", None, delay.delay, delay.change_percent, delay.reason))
+        found += [
+            _chosen("motion", None, text.partition(":")[0].removeprefix("motion by "), None, text)
+            for text in self.samples.plan.choices
+            if text.startswith("motion by ")
+        ]
+        if self.encoders[0]:
+            found.append(_chosen("encoders", None, "as logged", None, self.encoders[0]))
         if choice is not None:
             for j, joint in enumerate(self.model.robot.joint_names):
                 names = "+".join(name for name in dict.fromkeys(choice.names[j]) if name in FRICTION) or "none"
@@ -63,7 +73,9 @@ class FittedRows:
         return found
 
 
-def _chosen(setting: str, joint: str | None, value: str | float | bool, change: float, reason: str) -> ChosenJson:
+def _chosen(
+    setting: str, joint: str | None, value: str | float | bool, change: float | None, reason: str
+) -> ChosenJson:
     return {"setting": setting, "joint": joint, "value": value, "change_percent": change, "reason": reason}
 
 
@@ -71,6 +83,15 @@ def fitted_rows(
     job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
 ) -> FittedRows:
     """The rows of the logs (SI), with what was asked for or chosen; `model` is what an automatic choice starts from."""
+    fit = _fitted_rows(job, model, base, logs, progress)
+    if logs[0].is_long:
+        return fit
+    return replace(fit, encoders=attenuation_words(fit.model, fit.base, logs[0].first_piece(), fit.samples))
+
+
+def _fitted_rows(
+    job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
+) -> FittedRows:
     progress("reading and conditioning the logs")
     plans, held = _conditioned(job, model, base, logs, progress)
     if not job.fit.searches_friction:
@@ -128,7 +149,10 @@ def _conditioned(
         if delay is None:
             found = estimated_delay(model, base, piece, plan)
             plan = plan.with_delay(found, f"torque lags by {1e3 * found:.2f} ms, where the full model fits best")
-        samples = plan.apply(piece)
+        if log.is_long:
+            samples = plan.apply(piece)
+        else:
+            plan, samples = choose_motion(model, base, piece, plan)
         if slow is None:
             choice = velocity_threshold(model, base, samples)
             plan = plan.with_min_velocity(choice.chosen, f"rows slower than {choice.chosen:.3g} rad/s masked")
