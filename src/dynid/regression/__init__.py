@@ -119,6 +119,7 @@ MODULES = (
     "friction",
     "payload",
     "drive_gains",
+    "recast",
     "model",
     "model_file",
     "base_table",
