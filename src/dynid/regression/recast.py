@@ -21,19 +21,25 @@ from dynid.recording.conditioning import Samples
 from dynid.recording.filters import LowPass
 
 __all__ = [
-    "CRISP_RATE",
+    "DMAX",
     "JointRows",
     "LoggedMotion",
     "RecastFriction",
+    "crisp_rate",
     "logged_motion",
     "recast_friction",
     "rows_of_log",
 ]
 
-CRISP_RATE = 2.0 / (0.95 * 0.004)
-"""b in 1/s of the fastest constraint that MuJoCo allows with its usual step of 2 ms (time constant 4 ms)."""
-RATES = (MUJOCO_RATE, CRISP_RATE)
-"""Rates that are tried, 1/s: MuJoCo's default and the fastest."""
+DMAX = 0.95
+"""Largest impedance of MuJoCo's default solimpfriction, which its rate is made with, dimensionless."""
+
+
+def crisp_rate(timestep: float) -> float:
+    """b in 1/s of the fastest friction constraint that MuJoCo allows with a step (s): a time constant of two steps."""
+    return 2.0 / (DMAX * 2.0 * timestep)
+
+
 SLIPS = np.geomspace(1e-4, 0.4, 19)
 """Slip velocities that are tried first, relative to the joint's largest speed."""
 FINER = np.geomspace(0.65, 1.55, 7)
@@ -143,6 +149,7 @@ def recast_friction(
     rows: JointRows,
     kind: Literal["mujoco", "dry"],
     *,
+    timestep: float = 0.002,
     rotors: bool = True,
     offsets: bool = False,
 ) -> RecastFriction:
@@ -151,6 +158,7 @@ def recast_friction(
     Args:
         rows: what friction and rotors took.
         kind: MuJoCo's soft friction, or plain dry friction.
+        timestep: MuJoCo's, s.
         rotors: whether the program has rotor inertias.
         offsets: whether it has a constant torque.
     """
@@ -177,12 +185,13 @@ def recast_friction(
         attempt(np.inf, 1e-9 * speed)
         found[5] = 0.0
     else:
-        for rate in RATES:
+        rates = (MUJOCO_RATE, crisp_rate(timestep))
+        for rate in rates:
             for share in SLIPS:
                 attempt(rate, share * speed)
         best = np.array(found[4:6])
-        for rate in RATES:
+        for rate in rates:
             for share in FINER:
                 attempt(rate, np.where(best[0] == rate, share * best[1], SLIPS[0] * speed))
-    damping, dry, rotor, offset, rates, slips, rest = found
-    return RecastFriction(damping, dry, rotor, offset, rates, slips, rest / np.sqrt(len(v)))
+    damping, dry, rotor, offset, speeds, slips, rest = found
+    return RecastFriction(damping, dry, rotor, offset, speeds, slips, rest / np.sqrt(len(v)))

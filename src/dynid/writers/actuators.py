@@ -10,16 +10,25 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.disk import write_whole
 from dynid.dynamics.model import TorqueModel
-from dynid.dynamics.motion import Motion
+from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import ExportError
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.recast import JointRows, recast_friction, rows_of_log
-from dynid.writers.exported import DEFAULTS, Exported, ExportOptions
+from dynid.regression.recast import JointRows, LoggedMotion, recast_friction, rows_of_log
+from dynid.writers.exported import (
+    DEFAULTS,
+    Exported,
+    ExportOptions,
+    export_motion,
+    relative_error,
+    require_agreement,
+)
 
 __all__ = ["write_actuators"]
 
 SLOW = 1e-9
 """Speed next to rest at which breakaway is read, rad/s or m/s."""
+N_STATES = 400
+"""States of the motion that stands in for a log."""
 KEYS = ("armature", "static_friction", "dynamic_friction", "viscous_friction")
 """What is written of each joint."""
 
@@ -31,7 +40,7 @@ def write_actuators(model: IdentifiedModel, path: Path, options: ExportOptions =
     friction is what it takes to break loose, at least the dynamic one.
 
     Raises:
-        ExportError: a model of coupled motors, or one that keeps nothing of its log.
+        ExportError: a model of coupled motors.
     """
     robot = model.robot
     if robot.transmission is not None:
@@ -43,7 +52,12 @@ def write_actuators(model: IdentifiedModel, path: Path, options: ExportOptions =
     elif model.motion is not None:
         rows, where = JointRows.of_motion(model.motion), "the motion that the model keeps of its log"
     else:
-        raise ExportError(f"{path}: not written, the model keeps nothing of its log; identify again with this version")
+        drawn = random_motion(robot, N_STATES, np.random.default_rng(0))
+        taken = LoggedMotion(drawn.dq, drawn.ddq, model.model.joint_torque(drawn, model.parameters))
+        rows, where = (
+            JointRows.of_motion(taken),
+            "random motion inside the limits, for the model keeps nothing of its log",
+        )
     found = recast_friction(rows, "dry")
     static = np.maximum(_breakaway(model.model, model.parameters), found.dry)
     values = np.column_stack([found.rotor, static, found.dry, found.damping])
@@ -52,11 +66,13 @@ def write_actuators(model: IdentifiedModel, path: Path, options: ExportOptions =
         100.0 * float(np.linalg.norm(found.cost)) / max(float(np.linalg.norm(np.sqrt(np.mean(tau**2, axis=0)))), 1e-12)
     )
     text = _text(model, values)
-    if not np.array_equal(_read(text), values):
-        raise ExportError(f"{path}: not written, read back it holds other numbers")
+    motion = export_motion(TorqueModel(robot))
+    mine, theirs = (_torque(numbers, motion) for numbers in (values, _read(text)))
+    error = require_agreement(path, [("friction", relative_error(mine, theirs))])
     write_whole(path, text)
     told = f"fitted over {where}; {share:.2g} % of what friction and rotors take is not explained so"
-    return Exported(path, "yaml", 0.0, len(tau), "dynid's own reader", (), (told,), model.consistent, robot.name)
+    by = "dynid's own reader"
+    return Exported(path, "yaml", error, motion.n_samples, by, (), (told,), True, robot.name)
 
 
 def _breakaway(model: TorqueModel, theta: Float[Array, " n_params"]) -> Float[Array, " n_dof"]:
@@ -71,6 +87,12 @@ def _breakaway(model: TorqueModel, theta: Float[Array, " n_params"]) -> Float[Ar
     tau = model.joint_torque(Motion(np.arange(len(v), dtype=float), q, v, zeros), theta)
     k = len(speeds)
     return np.array(0.5 * (np.max(tau[:k], axis=0) - np.min(tau[k:], axis=0)))
+
+
+def _torque(values: Float[Array, "n_dof 4"], motion: Motion) -> Float[Array, "n_samples n_dof"]:
+    """What actuators with these numbers take while they slide, N·m or N."""
+    rotor, _, dynamic, viscous = values.T
+    return rotor * motion.ddq + dynamic * np.sign(motion.dq) + viscous * motion.dq
 
 
 def _text(model: IdentifiedModel, values: Float[Array, "n_dof 4"]) -> str:

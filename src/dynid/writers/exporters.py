@@ -51,12 +51,12 @@ class LoadExporter:
 _ENTRIES: tuple[ModelExporter | LoadExporter, ...] = (
     ModelExporter("urdf", ".urdf", "robot file of ROS, Pinocchio and Drake", "consistent links", write_urdf, "robot"),
     ModelExporter("mjcf", ".xml", "robot file of MuJoCo", "consistent links", write_mjcf, "mujoco", True),
-    ModelExporter(
-        "yaml", ".yaml", "actuators of Isaac Lab: armature and friction", "parameters", write_actuators, refits=True
-    ),
     ModelExporter("c", ".h", "C99 header for a controller", "consistent links", write_c_header),
     ModelExporter("csv", ".csv", "table with units, σ and trust", "parameters", write_csv_table),
     ModelExporter("json", ".json", "the same table as JSON", "parameters", write_json_table),
+    ModelExporter(
+        "yaml", ".yaml", "actuators of Isaac Lab: armature and friction", "parameters", write_actuators, refits=True
+    ),
     LoadExporter("franka", ".json", "arguments of libfranka's setLoad", write_franka),
     LoadExporter("franka-desk", ".json", "end effector for Franka's Desk", write_franka_desk),
     LoadExporter("ur", ".script", "line of URScript", write_urscript),

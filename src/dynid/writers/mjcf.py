@@ -34,7 +34,7 @@ from dynid.writers.in_place import Share, Template, read_template, reread
 from dynid.writers.joint_terms import PassiveTerms
 from dynid.writers.likeness import asset_edits, compilable, require_likeness
 from dynid.writers.mjcf_check import NOT_INSTALLED, mujoco_torque, own_torque, pinocchio_mjcf_torque
-from dynid.writers.refitting import chosen_log, mujoco_softness
+from dynid.writers.refitting import FRESH_STEP, chosen_log, mujoco_softness
 from dynid.writers.robot_file import UNLIMITED, RobotContent, exact_number, exact_numbers, robot_content
 
 __all__ = ["mjcf_text", "write_mjcf"]
@@ -166,7 +166,9 @@ def mjcf_text(
     for text in comments:
         root.append(etree.Comment(text))
     etree.SubElement(root, "compiler", angle="radian", autolimits="true")
-    etree.SubElement(root, "option", gravity=exact_numbers(robot.gravity))
+    # Short steps, and damping implicit: what is lost between model and simulator is then friction at reversals alone.
+    step = exact_number(FRESH_STEP)
+    etree.SubElement(root, "option", gravity=exact_numbers(robot.gravity), timestep=step, integrator="implicitfast")
     bodies: list[etree._Element] = []
     world = etree.SubElement(root, "worldbody")
     for j, (joint, link) in enumerate(zip(robot.joints, links, strict=True)):

@@ -8,21 +8,22 @@ from typing import Literal
 import numpy as np
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.friction.offset import Offset
 from dynid.recording.conditioning import Samples
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.recast import CRISP_RATE, JointRows, RecastFriction, recast_friction, rows_of_log
+from dynid.regression.recast import DMAX, JointRows, RecastFriction, crisp_rate, recast_friction, rows_of_log
 from dynid.simulation.arm_kernels import WORKSPACE, mass_matrix_and_bias
 from dynid.writers.exported import ExportOptions
 from dynid.writers.joint_terms import PassiveTerms
 
-__all__ = ["chosen_log", "mujoco_softness", "refitted"]
+__all__ = ["FRESH_STEP", "chosen_log", "mujoco_softness", "refitted"]
 
 CRISP = 1e-5
 """Slip velocity of dry friction that is to be crisp, rad/s or m/s."""
 LEAST, MOST = 0.0001, 0.9999
 """Impedances that MuJoCo allows, dimensionless."""
-WIDEST = 0.95
-"""dmax of MuJoCo's default solimpfriction, which its rate is made with, dimensionless."""
+FRESH_STEP, USUAL_STEP = 0.0005, 0.002
+"""Time step of a fresh MJCF file, and MuJoCo's own where a file says nothing, s."""
 
 
 def refitted(
@@ -42,8 +43,12 @@ def refitted(
     lost = {term.name for joint_model in friction for term in joint_model.terms if term.simulator is None}
     if not exact.left_out or not lost or model.robot.transmission is not None:
         if soft and exact.slip is None:
-            return replace(exact, rate=np.full(n_dof, CRISP_RATE), slip=np.full(n_dof, CRISP))
+            return replace(exact, rate=np.full(n_dof, crisp_rate(_timestep(options))), slip=np.full(n_dof, CRISP))
         return exact
+    if soft and options.template is None and lost <= {term.name for term in Offset.terms}:
+        kept = tuple(text for text in exact.left_out if Offset.description not in text)
+        crisp = np.full(n_dof, crisp_rate(_timestep(options)))
+        return replace(exact, left_out=kept, rate=crisp, slip=np.full(n_dof, CRISP), offset=_offsets(model))
     found = _best(model, options, soft=soft)
     if found is None:
         return exact
@@ -70,6 +75,17 @@ def refitted(
     )
 
 
+def _offsets(model: IdentifiedModel) -> Float[Array, " n_dof"]:
+    """The constant torque of every joint, N·m or N."""
+    terms = [term.name for term in model.model.terms]
+    own = model.parameters[model.model.n_inertial :].reshape(model.model.n_dof, len(terms))
+    return np.array(own[:, terms.index(Offset.terms[0].name)])
+
+
+def _timestep(options: ExportOptions) -> float:
+    return FRESH_STEP if options.template is None else USUAL_STEP
+
+
 def chosen_log(model: IdentifiedModel, options: ExportOptions) -> Samples | None:
     """The training log as a refit in MuJoCo's friction explains it best: with the delay of the fit, or without.
 
@@ -93,7 +109,7 @@ def _best(
     samples = chosen_log(model, options) if soft else options.log
     if samples is not None:
         rows = rows_of_log(model.model, model.parameters, samples)
-        terms = recast_friction(rows, kind, rotors=soft, offsets=offsets)
+        terms = recast_friction(rows, kind, timestep=_timestep(options), rotors=soft, offsets=offsets)
         motions = [segment.motion for segment in samples.segments]
         own = tuple(
             tau - model.model.joint_torque(motion, model.parameters)
@@ -105,7 +121,7 @@ def _best(
     if model.motion is None:
         return None
     rows = JointRows.of_motion(model.motion)
-    terms = recast_friction(rows, kind, rotors=soft, offsets=offsets)
+    terms = recast_friction(rows, kind, timestep=_timestep(options), rotors=soft, offsets=offsets)
     scale = float(np.linalg.norm(np.sqrt(np.mean(model.motion.tau**2, axis=0))))
     return terms, np.zeros(model.model.n_dof), max(scale, 1e-12), "the motion that the model keeps of its log"
 
@@ -131,6 +147,6 @@ def mujoco_softness(model: IdentifiedModel, passive: PassiveTerms) -> list[dict[
             continue
         ratio = passive.slip[j] * passive.rate[j] / (passive.friction[j] * ease[j])
         d = float(np.clip(1.0 / (1.0 + ratio), LEAST, MOST))
-        constant = 2.0 / (WIDEST * float(passive.rate[j]))
-        found.append({"solreffriction": f"{constant:.6g} 1", "solimpfriction": f"{d:.6g} {WIDEST} 0.001 0.5 2"})
+        constant = 2.0 / (DMAX * float(passive.rate[j]))
+        found.append({"solreffriction": f"{constant:.6g} 1", "solimpfriction": f"{d:.6g} {DMAX} 0.001 0.5 2"})
     return found
