@@ -111,6 +111,7 @@ MODULES = (
     "bootstrap",
     "least_squares",
     "auto_settings",
+    "attenuation",
     "constraints",
     "feasible",
     "reverse",

@@ -18,6 +18,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
 from dynid.workflow.identify_job import IdentifyJob
 from dynid.workflow.logs import Log, compressed
+from dynid.workflow.motion_choice import attenuation_words, choose_motion
 from dynid.workflow.progress import Progress
 
 if TYPE_CHECKING:
@@ -43,18 +44,30 @@ class FittedRows:
     """Friction, where it was searched for."""
     delay: DelayChoice | None = None
     """Delay of the torque, where it was chosen with the friction."""
+    encoders: tuple[str, str] = ("", "")
+    """What noise of the positions takes off inertias, and a warning where it matters; empty where encoders are fine."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """What was chosen for the arm as a whole and what each choice gained, a sentence each."""
         rotors = self.choice.rotors if self.choice is not None else ""
-        return tuple(text for text in (rotors, self.delay.reason if self.delay is not None else "") if text)
+        told = (rotors, self.delay.reason if self.delay is not None else "", self.encoders[0])
+        return tuple(text for text in told if text)
 
 
 def fitted_rows(
     job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
 ) -> FittedRows:
     """The rows of the logs (SI), with what was asked for or chosen; `model` is what an automatic choice starts from."""
+    fit = _fitted_rows(job, model, base, logs, progress)
+    if logs[0].is_long:
+        return fit
+    return replace(fit, encoders=attenuation_words(fit.model, fit.base, logs[0].first_piece(), fit.samples))
+
+
+def _fitted_rows(
+    job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
+) -> FittedRows:
     progress("reading and conditioning the logs")
     plans, held = _conditioned(job, model, base, logs, progress)
     if not job.fit.searches_friction:
@@ -122,7 +135,10 @@ def _conditioned(
         if delay is None:
             found = estimated_delay(model, base, piece, plan)
             plan = plan.with_delay(found, f"torque lags by {1e3 * found:.2f} ms, where the full model fits best")
-        samples = plan.apply(piece)
+        if log.is_long:
+            samples = plan.apply(piece)
+        else:
+            plan, samples = choose_motion(model, base, piece, plan)
         if slow is None:
             choice = velocity_threshold(model, base, samples)
             plan = plan.with_min_velocity(choice.chosen, f"rows slower than {choice.chosen:.3g} rad/s masked")

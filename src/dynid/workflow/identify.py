@@ -205,7 +205,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
         bootstrap=resampled,
         notes=_notes(job, logs),
-        warnings=(*robot.notes, *_warnings(result, estimate, fit.regression)),
+        warnings=(*robot.notes, *_warnings(result, estimate, fit.regression), *filter(None, fit.encoders[1:])),
     )
 
 
