@@ -16,7 +16,7 @@ from dynid.dynamics import FRICTION, Motion, RotorInertia, TorqueModel, friction
 from dynid.dynamics.friction.mujoco import MUJOCO_RATE
 from dynid.errors import LossyExport
 from dynid.recording import write_csv
-from dynid.regression.recast import JointRows, LoggedMotion, recast_friction
+from dynid.regression.recast import LoggedMotion, PassiveRows, recast_friction
 from dynid.simulation.arm import SimulatedArm
 from dynid.simulation.mujoco_arm import MujocoArm
 from dynid.simulation.synthetic import plausible_parameters
@@ -139,7 +139,7 @@ def test_a_refit_recovers_friction_that_is_mujoco_s(rng):
     slip = np.array([0.01, 0.03])
     curve = np.clip((motion.ddq / MUJOCO_RATE + motion.dq) / slip, -1.0, 1.0)
     tau = truth["damping"] * motion.dq + truth["dry"] * curve + truth["rotor"] * motion.ddq
-    found = recast_friction(JointRows.of_motion(LoggedMotion(motion.dq, motion.ddq, tau)), "mujoco")
+    found = recast_friction(PassiveRows.of_motion(LoggedMotion(motion.dq, motion.ddq, tau)), "mujoco")
     for name, values in truth.items():
         np.testing.assert_allclose(getattr(found, name), values, rtol=0.02)
     np.testing.assert_array_equal(found.rate, [MUJOCO_RATE] * 2)

@@ -22,8 +22,8 @@ from dynid.recording.filters import LowPass
 
 __all__ = [
     "DMAX",
-    "JointRows",
     "LoggedMotion",
+    "PassiveRows",
     "RecastFriction",
     "crisp_rate",
     "logged_motion",
@@ -92,7 +92,7 @@ def logged_motion(model: TorqueModel, theta: Float[Array, " n_params"], samples:
 
 
 @dataclass(frozen=True, eq=False)
-class JointRows:
+class PassiveRows:
     """Motion of the joints and the torque that friction and rotors take; a low-pass where it is measured."""
 
     dq: tuple[Float[Array, "n_samples n_dof"], ...]
@@ -105,7 +105,7 @@ class JointRows:
     """Rows kept of the low-passed ones."""
 
     @classmethod
-    def of_motion(cls, motion: LoggedMotion) -> JointRows:
+    def of_motion(cls, motion: LoggedMotion) -> PassiveRows:
         """Rows of the motion that a model keeps (SI)."""
         return cls((motion.dq,), (motion.ddq,), (motion.tau,))
 
@@ -116,14 +116,14 @@ class JointRows:
         return np.concatenate([self.low_pass.thinned(np.ascontiguousarray(part), self.every) for part in parts])
 
 
-def rows_of_log(model: TorqueModel, theta: Float[Array, " n_params"], samples: Samples) -> JointRows:
+def rows_of_log(model: TorqueModel, theta: Float[Array, " n_params"], samples: Samples) -> PassiveRows:
     """What friction and rotors took in a log (SI): its measured torque less that of the links."""
     rigid = TorqueModel(model.robot)
     links = theta[: model.n_inertial]
     motions = [segment.motion for segment in samples.segments]
     rest = tuple(segment.tau - rigid.torque(segment.motion, links) for segment in samples.segments)
     plan = samples.plan
-    return JointRows(tuple(m.dq for m in motions), tuple(m.ddq for m in motions), rest, plan.low_pass, plan.every)
+    return PassiveRows(tuple(m.dq for m in motions), tuple(m.ddq for m in motions), rest, plan.low_pass, plan.every)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class RecastFriction:
 
 
 def recast_friction(
-    rows: JointRows,
+    rows: PassiveRows,
     kind: Literal["mujoco", "dry"],
     *,
     timestep: float = 0.002,

@@ -13,7 +13,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import ExportError
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.recast import JointRows, LoggedMotion, recast_friction, rows_of_log
+from dynid.regression.recast import LoggedMotion, PassiveRows, recast_friction, rows_of_log
 from dynid.writers.exported import (
     DEFAULTS,
     Exported,
@@ -50,12 +50,12 @@ def write_actuators(model: IdentifiedModel, path: Path, options: ExportOptions =
     if options.log is not None:
         rows, where = rows_of_log(model.model, model.parameters, options.log), "the training log"
     elif model.motion is not None:
-        rows, where = JointRows.of_motion(model.motion), "the motion that the model keeps of its log"
+        rows, where = PassiveRows.of_motion(model.motion), "the motion that the model keeps of its log"
     else:
         drawn = random_motion(robot, N_STATES, np.random.default_rng(0))
         taken = LoggedMotion(drawn.dq, drawn.ddq, model.model.joint_torque(drawn, model.parameters))
         rows, where = (
-            JointRows.of_motion(taken),
+            PassiveRows.of_motion(taken),
             "random motion inside the limits, for the model keeps nothing of its log",
         )
     found = recast_friction(rows, "dry")

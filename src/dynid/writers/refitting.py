@@ -11,7 +11,7 @@ from dynid.arrays import Array, Float
 from dynid.dynamics.friction.offset import Offset
 from dynid.recording.conditioning import Samples
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.recast import DMAX, JointRows, RecastFriction, crisp_rate, recast_friction, rows_of_log
+from dynid.regression.recast import DMAX, PassiveRows, RecastFriction, crisp_rate, recast_friction, rows_of_log
 from dynid.simulation.arm_kernels import WORKSPACE, mass_matrix_and_bias
 from dynid.writers.exported import ExportOptions
 from dynid.writers.joint_terms import PassiveTerms
@@ -120,7 +120,7 @@ def _best(
         return terms, before, float(np.linalg.norm(np.sqrt(np.mean(whole**2, axis=0)))), "the training log"
     if model.motion is None:
         return None
-    rows = JointRows.of_motion(model.motion)
+    rows = PassiveRows.of_motion(model.motion)
     terms = recast_friction(rows, kind, timestep=_timestep(options), rotors=soft, offsets=offsets)
     scale = float(np.linalg.norm(np.sqrt(np.mean(model.motion.tau**2, axis=0))))
     return terms, np.zeros(model.model.n_dof), max(scale, 1e-12), "the motion that the model keeps of its log"
