@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from dynid.regression.reverse import Reverse as Reverse
     from dynid.regression.reverse import ReverseEstimate as ReverseEstimate
     from dynid.regression.reverse import read_controller_samples as read_controller_samples
-    from dynid.regression.rows import PassiveRows as PassiveRows
+    from dynid.regression.rows import JointRows as JointRows
     from dynid.regression.rows import RowSource as RowSource
     from dynid.regression.rows import SampleRows as SampleRows
     from dynid.regression.run_variation import LeftOut as LeftOut
@@ -162,7 +162,7 @@ _HOMES = {
     "dynid.regression.retrieval.retrieval": ("Retrieval", "RetrievalResult", "SolutionSpread"),
     "dynid.regression.retrieval.search": ("MultiStart", "SearchEngine", "SimulatedAnnealing"),
     "dynid.regression.reverse": ("ControllerSamples", "Reverse", "ReverseEstimate", "read_controller_samples"),
-    "dynid.regression.rows": ("PassiveRows", "RowSource", "SampleRows"),
+    "dynid.regression.rows": ("JointRows", "RowSource", "SampleRows"),
     "dynid.regression.run_variation": ("LeftOut", "left_out_runs"),
     "dynid.regression.status": ("Status",),
     "dynid.regression.streamed_rows": ("StreamedRows",),
