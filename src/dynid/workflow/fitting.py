@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dynid.chain.robot import Robot
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.friction.table import FRICTION
 from dynid.dynamics.model import TorqueModel
@@ -100,8 +102,9 @@ def _fitted_rows(
     from dynid.regression.friction.delay import choose_delay
 
     progress("searching friction curves")
+    simulator = _simulator(model.robot)
     rows = _search_rows(job, model, logs, held)
-    choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors)
+    choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator)
     delay = None
     if job.fit.chooses_delay:
         progress("looking for a delay of the torque")
@@ -110,13 +113,22 @@ def _fitted_rows(
             plans = [plan.with_delay(delay.delay, delay.reason) for plan in plans]
             held = [plan.apply(log.first_piece()) for plan, log in zip(plans, logs, strict=True)]
             rows = _search_rows(job, model, logs, held)
-            choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors)
+            choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator)
     model = job.fit.torque_model(model.robot, choice)
     base = base_parameters(model)
     progress("compressing the logs")
     return FittedRows(
         model, base, compressed(model, base, logs, plans, held, progress), held[0], tuple(held), choice, delay
     )
+
+
+def _simulator(robot: Robot) -> str | None:
+    """The friction that the simulator of the robot file applies: who brings an MJCF file means MuJoCo."""
+    path = Path(robot.source)
+    if path.suffix.lower() not in (".xml", ".mjcf") or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return "mujoco" if b"<mujoco" in file.read(2**16) else None
 
 
 def _search_rows(job: IdentifyJob, model: TorqueModel, logs: Sequence[Log], held: Sequence[Samples]) -> FrictionRows:

@@ -27,6 +27,7 @@ from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
+from dynid.regression.recast import logged_motion
 from dynid.regression.residuals import ResidualStatistics
 from dynid.regression.rows import SampleRows
 from dynid.regression.run_variation import LeftOut, left_out_runs
@@ -292,12 +293,13 @@ def _model(
         },
     )
     origin["findings"] = findings_json(findings)
+    origin["logs"] = [str(source) for source in job.logs if isinstance(source, Path)]
     # Parts that a column map leaves out are those of one log, and no business of the next one.
     columns = logs[0].settings.columns
     known = None if columns is None else columns.model_copy(update={"exclude": ()})
     cutoff_hz = float(plan.low_pass.cutoff_hz)
     settings = replace(logs[0].settings, columns=known, cutoff_hz=cutoff_hz, delay=plan.delay)
-    return IdentifiedModel.of(
+    made = IdentifiedModel.of(
         estimate,
         fit.regression,
         settings=settings,
@@ -315,6 +317,7 @@ def _model(
         },
         provenance=origin,
     )
+    return replace(made, motion=logged_motion(made.model, made.parameters, fit.samples))
 
 
 def _left_out_runs(job: IdentifyJob, estimate: Estimate, fit: FittedRows) -> LeftOut | None:

@@ -83,6 +83,7 @@ def choose_friction(
     *,
     reference: Float[Array, "n_links 10"] | None = None,
     rotors: bool = False,
+    simulator: str | None = None,
 ) -> FrictionChoice:
     """Friction of every joint: the models named, with their shape numbers fitted, or those that predict best.
 
@@ -95,6 +96,7 @@ def choose_friction(
         friction: such as ``viscous+tanh+load``, ``auto``, or models.
         reference: inertial parameters (SI) that give the load of the gears; from the fit itself when None.
         rotors: whether ``auto`` gives every joint a rotor inertia too, unless the logs are predicted worse with them.
+        simulator: friction as a simulator applies it, ``mujoco``, that ``auto`` tries too; None for none.
 
     Raises:
         RegressionError: a joint never reverses, so that dry friction and offset cannot be told apart.
@@ -102,6 +104,8 @@ def choose_friction(
     automatic = isinstance(friction, str) and friction.strip() == AUTO
     given = {model.name for model in rows.model.joint_models}
     candidates = tuple(model for model in _candidates(friction, automatic) if model.name not in given)
+    if automatic and simulator is not None:
+        candidates = (*candidates, *friction_models(simulator))
     if not automatic:
         check_reversals(rows.samples, candidates)
     still = never_reversing(rows.samples)
