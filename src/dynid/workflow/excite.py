@@ -72,7 +72,7 @@ def excite(
             The search: criterion, noise, after, start, restarts, time_budget, workers, seed.
             Limits to keep: margin, effort_margin, velocity, acceleration, jerk, floor, box, keep_out, clearance,
             thickness, self_collision, packages.
-            The robot file: lock, gravity, mount, ignore_inertials, tip.
+            The robot file: lock, gravity, mount, ignore_inertials, tip, transmission.
 
     Raises:
         ExcitationError: limits that contradict each other, a pose outside them, a rate that is too low.

@@ -264,11 +264,18 @@ def _friction(model: IdentifiedModel, samples: Samples) -> Section:
     names = torque_model.robot.joint_names
     rows = tuple((name, *(f"{x:.4g}" for x in values)) for name, values in zip(names, own, strict=True))
     headers = ("joint", *(f"{term.name} / {term.units[0]}" for term in terms))
-    told = [model.results.get(name) for name in ("automatic", "friction")]
-    texts = tuple(f"{text}." for reasons in told if isinstance(reasons, list) for text in reasons)
+    texts = tuple(f"{text}." for text in _choices(model))
     lead = "Measured torque less that of links and rotors, over velocity, and the friction that was identified."
     figures = friction_figures(torque_model, model.parameters, *_friction_cloud(model, samples))
     return Section("Friction", (lead, *texts, *_shape_texts(model)), (Table(headers, rows),), figures)
+
+
+def _choices(model: IdentifiedModel) -> list[str]:
+    """What was chosen for the arm as a whole, then why each joint has which friction."""
+    chosen, friction = model.results.get("chosen"), model.results.get("friction")
+    whole = [choice for choice in chosen if isinstance(choice, dict)] if isinstance(chosen, list) else []
+    told = [str(choice.get("reason")) for choice in whole if choice.get("joint") is None]
+    return [*told, *(map(str, friction) if isinstance(friction, list) else ())]
 
 
 def _friction_cloud(
