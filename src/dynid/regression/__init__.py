@@ -120,6 +120,7 @@ MODULES = (
     "friction",
     "payload",
     "drive_gains",
+    "recast",
     "model",
     "model_file",
     "base_table",

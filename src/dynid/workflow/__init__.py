@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from dynid.workflow.identified_links import IdentifiedNumber as IdentifiedNumber
     from dynid.workflow.identify import LogsRefused as LogsRefused
     from dynid.workflow.info import RobotInfo as RobotInfo
+    from dynid.workflow.live_run import LiveRun as LiveRun
+    from dynid.workflow.live_view import LiveEvent as LiveEvent
+    from dynid.workflow.live_view import LiveSession as LiveSession
+    from dynid.workflow.live_view import LiveView as LiveView
     from dynid.workflow.payload import GainsIdentification as GainsIdentification
     from dynid.workflow.payload import PayloadIdentification as PayloadIdentification
     from dynid.workflow.prediction import Prediction as Prediction
@@ -58,6 +62,9 @@ MODULES = (
     "friction",
     "payload",
     "track",
+    "live_view",
+    "live_buffers",
+    "live_run",
     "info",
     "check",
     "excite_limits",
@@ -81,6 +88,8 @@ _HOMES = {
     "dynid.workflow.identified_links": ("IdentifiedLink", "IdentifiedNumber"),
     "dynid.workflow.identify": ("LogsRefused",),
     "dynid.workflow.info": ("RobotInfo",),
+    "dynid.workflow.live_run": ("LiveRun",),
+    "dynid.workflow.live_view": ("LiveEvent", "LiveSession", "LiveView"),
     "dynid.workflow.payload": ("GainsIdentification", "PayloadIdentification"),
     "dynid.workflow.prediction": ("Prediction", "predict"),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
