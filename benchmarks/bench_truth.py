@@ -179,11 +179,13 @@ def simulated(robot: str, n_draws: int) -> Iterator[Item]:
 
 def ur10e(folder: Path) -> Iterator[Item]:
     """Bands of each log by a model of the others, and the load of 14hLoad by each of these models."""
-    rows, held, n_rows, wider, models = [], [], [], [], []
+    rows, held, n_rows, wider = [], [], [], []
+    models: list[IdentifiedModel] = []
     for left in UR10E_LOGS:
         others = [folder / f"{name}.csv.gz" for name in UR10E_LOGS if name != left]
         found = dynid.identify(folder / "ur10e.urdf", others, validate=folder / f"{left}.csv.gz", gains=UR10E_GAINS)
-        validation, models = found.validation[0], [*models, found.model]
+        validation = found.validation[0]
+        models.append(found.model)
         ratio = float(np.mean(_widths(validation) / np.array(WIDTHS_BEFORE[left])))
         inside = float(np.mean(validation.coverage))
         held.append(inside)

@@ -1,8 +1,9 @@
 """dynid identifies the dynamics of robot arms: physically consistent parameters from a robot file and logs.
 
-The jobs, each one call that returns a frozen result: `identify`, `examine`, `validate`, `predict`, `payload`,
-`friction`, `track`, `reverse`, `retrieve`, `check`, `excite`, `simulate`, `export`, `campaign`, `info`, `lint`. `save`
-writes the files of a result. Everything else is imported from its stage, such as `dynid.regression`.
+The jobs, each one call that returns a frozen result: `identify`, `examine`, `validate`, `rollout`, `predict`,
+`payload`, `friction`, `track`, `live`, `reverse`, `retrieve`, `check`, `excite`, `simulate`, `export`, `campaign`,
+`info`, `lint`. `save` writes the files of a result. Everything else is imported from its stage, such as
+`dynid.regression`.
 
 Names are imported on first use, so that ``import dynid`` itself costs nothing.
 """
@@ -51,11 +52,13 @@ if TYPE_CHECKING:
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import retrieve as retrieve
     from dynid.workflow.reverse import reverse as reverse
+    from dynid.workflow.rollout import rollout as rollout
     from dynid.workflow.simulate import simulate as simulate
     from dynid.workflow.track import track as track
     from dynid.workflow.validate import validate as validate
     from dynid.writers.campaign import campaign as campaign
     from dynid.writers.export import export as export
+    from dynid.writers.live.serve import live as live
     from dynid.writers.save import save as save
 
 _HOMES = {
@@ -85,11 +88,13 @@ _HOMES = {
     "dynid.workflow.retrieve": ("retrieve",),
     "dynid.workflow.prediction": ("predict",),
     "dynid.workflow.reverse": ("reverse",),
+    "dynid.workflow.rollout": ("rollout",),
     "dynid.workflow.simulate": ("simulate",),
     "dynid.workflow.track": ("track",),
     "dynid.workflow.validate": ("validate",),
     "dynid.writers.campaign": ("campaign",),
     "dynid.writers.export": ("export",),
+    "dynid.writers.live.serve": ("live",),
     "dynid.writers.save": ("save",),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]

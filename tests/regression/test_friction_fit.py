@@ -1,5 +1,6 @@
 """Friction is recovered from simulated arms, with links known and unknown; bad input is named."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -92,6 +93,11 @@ def test_auto_predicts_another_motion_as_well_as_the_truth(name, rng):
     errors = [compare_torque(fit.model, fit.theta, other).error.relative_percent for fit in (chosen, asked)]
     # Noise-free torque: what is left is the error of the parameters, a tenth of the noise of the fit (0.8 %).
     assert errors[0] < errors[1] + 0.2
+    for reason, error in zip(asked.choice.reasons, asked.fit.relative_percent_joint, strict=True):
+        told = re.fullmatch(r"\w+: as asked for; error on left-out segments ([0-9.e+-]+) %", reason)
+        assert told is not None, reason
+        # Left-out segments are predicted nearly as well as fitted ones: few numbers, many rows.
+        assert 0.95 * error < float(told[1]) < 1.5 * error
     assert all("left-out segments" in reason for reason in chosen.choice.reasons)
 
 
@@ -140,6 +146,19 @@ def one_way_log(rng: np.random.Generator) -> Recording:
     ddq = np.gradient(dq, 1.0 / RATE_HZ, axis=0)
     model, theta = frictional(ARM, (Viscous(), Coulomb()), {"Fv": 1.0, "Fc": 2.0})
     return log_of(model, theta, Motion(motion.t, q, dq, ddq), rng)
+
+
+def test_its_errors_are_those_of_predicting_the_log_with_and_without_friction(rng):
+    model, theta, samples = simulated("viscous+coulomb+offset", rng)
+    rigid = TorqueModel(model.robot)
+    found = fit_friction(rigid, theta[: rigid.n_params], [samples], "viscous+coulomb+offset")
+    whole = compare_torque(found.model, found.theta, samples).error
+    links_alone = compare_torque(rigid, theta[: rigid.n_params], samples).error
+    # Fitted are rows that are thinned out, predicted is every sample of the same low-passed torque.
+    for told, expected in ((found.fit, whole), (found.without, links_alone)):
+        np.testing.assert_allclose(told.relative_percent, expected.relative_percent, rtol=0.05)
+        np.testing.assert_allclose(told.rmse, expected.rmse, rtol=0.05)
+        np.testing.assert_allclose(told.relative_percent_joint, expected.relative_percent_joint, rtol=0.05)
 
 
 def test_a_joint_that_never_reverses_is_named(rng):

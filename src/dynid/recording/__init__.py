@@ -59,6 +59,7 @@ MODULES = (
     "formats",
     "readers",
     "filters",
+    "encoder",
     "splines",
     "conditioning",
     "gains_file",

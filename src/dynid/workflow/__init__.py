@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from dynid.workflow.identified_links import IdentifiedNumber as IdentifiedNumber
     from dynid.workflow.identify import LogsRefused as LogsRefused
     from dynid.workflow.info import RobotInfo as RobotInfo
+    from dynid.workflow.live_run import LiveRun as LiveRun
+    from dynid.workflow.live_view import LiveEvent as LiveEvent
+    from dynid.workflow.live_view import LiveSession as LiveSession
+    from dynid.workflow.live_view import LiveView as LiveView
     from dynid.workflow.payload_results import GainsIdentification as GainsIdentification
     from dynid.workflow.payload_results import PayloadIdentification as PayloadIdentification
     from dynid.workflow.prediction import Prediction as Prediction
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
     from dynid.workflow.reverse import ReverseIdentification as ReverseIdentification
+    from dynid.workflow.rollout import ModelRollout as ModelRollout
+    from dynid.workflow.rollout import RolledModel as RolledModel
     from dynid.workflow.simulate_options import SimulateKeywords as SimulateKeywords
     from dynid.workflow.simulation import Simulation as Simulation
     from dynid.workflow.track import ModelTracking as ModelTracking
@@ -46,17 +52,24 @@ MODULES = (
     "identified_links",
     "identification",
     "other_fits",
+    "motion_choice",
     "fitting",
     "identify",
     "validate",
+    "references",
+    "rollout",
     "reverse",
     "retrieve",
     "friction",
     "payload_results",
     "payload",
     "track",
+    "live_view",
+    "live_buffers",
+    "live_run",
     "info",
     "check",
+    "excite_limits",
     "excite_options",
     "exciting",
     "excite",
@@ -77,10 +90,13 @@ _HOMES = {
     "dynid.workflow.identified_links": ("IdentifiedLink", "IdentifiedNumber"),
     "dynid.workflow.identify": ("LogsRefused",),
     "dynid.workflow.info": ("RobotInfo",),
+    "dynid.workflow.live_run": ("LiveRun",),
+    "dynid.workflow.live_view": ("LiveEvent", "LiveSession", "LiveView"),
     "dynid.workflow.payload_results": ("GainsIdentification", "PayloadIdentification"),
     "dynid.workflow.prediction": ("Prediction", "predict"),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),
+    "dynid.workflow.rollout": ("ModelRollout", "RolledModel"),
     "dynid.workflow.simulate_options": ("SimulateKeywords",),
     "dynid.workflow.simulation": ("Simulation",),
     "dynid.workflow.track": ("ModelTracking",),

@@ -10,6 +10,8 @@ MODULES = (
     "stribeck",
     "load",
     "presliding",
+    "spring",
+    "mujoco",
     "table",
 )
 """The friction models, each a module that calls its model ``MODEL``, then what makes a table of them.
