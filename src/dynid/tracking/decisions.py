@@ -1,0 +1,298 @@
+"""The compiled decision: load change, contact or nothing, by likelihood over time.
+
+A second filter of the bank is always ready to believe that the load has just changed; it is branched from the first
+again and again. Where the contact watch sees external torque, both are branched at its onset, and a third that takes
+the torque for a contact. Each collects the log-likelihood of every sample since; the prior of what may change is in
+its covariance, so that a hypothesis pays for its freedom. A load that no body has pays for its distance from one.
+
+A contact that is no load at first sight is called at once. What may be a load waits until the likelihoods are clear,
+at least `decide`. A contact that a load keeps explaining becomes a load.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, no_type_check
+
+import numpy as np
+from numba import njit
+
+from dynid.arrays import Array
+from dynid.tracking.load_bank import (
+    CONTACT,
+    NOTHING,
+    PICKED,
+    absorb_sample,
+    branch_contact,
+    branch_load,
+    copy_filter,
+    release_contact,
+)
+from dynid.tracking.contact_bands import external_torque, load_like, touched_link
+
+__all__ = [
+    "CHANGE",
+    "CONTACT_BEGAN",
+    "CONTACT_OVER",
+    "INITIAL_LOAD",
+    "NO_EVENT",
+    "PICK",
+    "PLACE",
+    "DecisionState",
+    "Rules",
+    "hear",
+    "mass_std",
+    "watch_sample",
+]
+
+NO_EVENT, INITIAL_LOAD, PICK, PLACE, CHANGE, CONTACT_BEGAN, CONTACT_OVER = range(7)
+"""What a step may have to say."""
+UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
+"""Phases: the load is not known yet; it is; something happened; something touches the arm."""
+PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, LINK, EXPLAINED = range(12)
+"""Places of the running numbers."""
+NEWTON_STEPS = 2
+"""Of the load towards its maximum a posteriori, per sample."""
+
+
+class Rules(NamedTuple):
+    """How sure, and how long, before something is said; s, kg and nats."""
+
+    decide: float
+    """Shortest time over which likelihoods are compared, s."""
+    renew: float
+    """Time after which a hypothesis that does not lead is branched anew, s."""
+    longest: float
+    """Longest time that a hypothesis lives, s."""
+    evidence: float
+    """Lead in log-likelihood that decides."""
+    sure: float
+    """Standard deviations of mass beyond which its change has a sign."""
+    initial_std: float
+    """Standard deviation of mass (kg) at which the first load is known."""
+    patience: float
+    """Time after which an arm that looks empty is empty, s."""
+    slow_mass: float
+    """Slow change of mass that is announced, kg."""
+    hold: float
+    """Time for which it must last, s."""
+    confirm: float
+    """Time for which external torque must stay beyond its band before it counts, s."""
+    clear: float
+    """Time without external torque after which a contact is over, s."""
+    lead: float
+    """Time before the external torque left its band at which it may have begun, s."""
+
+
+class DecisionState(NamedTuple):
+    """Phase and times; fixed in size."""
+
+    numbers: Array
+    active: Array
+    """(3,) filters of the bank that run."""
+    distance: Array
+    """(3,) what each load pays for being a body, nats."""
+    events: Array
+    """(2,) events of the last step, 0 where none."""
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def mass_std(s, b):
+    """Standard deviation of the mass in one filter, kg."""
+    n_x = s.x.shape[1]
+    i = n_x - 10
+    total = s.D[b, i]
+    for j in range(i + 1, n_x):
+        total += s.U[b, j, i] * s.U[b, j, i] * s.D[b, j]
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _say(d, event):
+    if d.events[0] == NO_EVENT:
+        d.events[0] = event
+    else:
+        d.events[1] = event
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _rebranch(c, s, m, d, t):
+    branch_load(c, s, m)
+    d.numbers[BRANCHED] = t
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _accept_load(c, s, m, d, r, t):
+    """The load has changed: say how, or wait where the sign of the change is not clear yet; True once it is taken."""
+    change, std = s.pi[PICKED, 0] - d.numbers[ANNOUNCED], mass_std(s, PICKED)
+    signed = abs(change) > r.sure * std
+    if not signed and t - d.numbers[BRANCHED] < r.longest:
+        return False
+    copy_filter(s, PICKED, NOTHING)
+    if signed:
+        _say(d, PICK if change > 0.0 else PLACE)
+    else:
+        _say(d, CHANGE)
+    d.numbers[ANNOUNCED], d.numbers[AWAY] = s.pi[NOTHING, 0], np.inf
+    d.numbers[PHASE], d.numbers[CALLED], d.numbers[EXPLAINED] = KNOWN, 0.0, t
+    d.numbers[ONSET], d.numbers[BEYOND] = np.nan, np.nan
+    d.active[CONTACT] = False
+    _rebranch(c, s, m, d, t)
+    return True
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _first_load(c, s, m, d, r, t, lead):
+    age = t - d.numbers[STARTED]
+    if age < r.decide:
+        return
+    needed = r.evidence * max(0.0, 1.0 - age / r.patience)
+    empty = lead > needed
+    if not empty and not (lead < -needed and mass_std(s, NOTHING) < r.initial_std * (1.0 + s.pi[NOTHING, 0])):
+        return
+    if empty:
+        copy_filter(s, PICKED, NOTHING)
+    d.numbers[PHASE], d.numbers[ANNOUNCED], d.numbers[EXPLAINED] = KNOWN, s.pi[NOTHING, 0], t
+    _say(d, INITIAL_LOAD)
+    _rebranch(c, s, m, d, t)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _slow_change(s, d, r, t):
+    mass = s.pi[NOTHING, 0]
+    change = abs(mass - d.numbers[ANNOUNCED])
+    if change <= max(r.slow_mass, r.sure * mass_std(s, NOTHING)):
+        d.numbers[AWAY] = np.inf
+        return
+    d.numbers[AWAY] = min(d.numbers[AWAY], t)
+    if t - d.numbers[AWAY] >= r.hold:
+        d.numbers[ANNOUNCED], d.numbers[AWAY] = mass, np.inf
+        _say(d, CHANGE)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _known(c, s, m, d, r, t, lead):
+    n = d.numbers
+    if t >= n[ONSET]:
+        _rebranch(c, s, m, d, t)
+        branch_contact(c, s, m)
+        d.active[CONTACT], n[PHASE], n[ONSET] = True, SUSPECT, np.nan
+        return
+    age = t - n[BRANCHED]
+    if age >= r.decide and lead > r.evidence:
+        if _accept_load(c, s, m, d, r, t):
+            return
+    elif (age >= r.renew and lead < 0.5 * r.evidence) or age >= r.longest:
+        _rebranch(c, s, m, d, t)
+    _slow_change(s, d, r, t)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _suspect(c, s, m, d, r, t, nothing, picked, contact):
+    n = d.numbers
+    age = t - n[BRANCHED]
+    ended = t >= n[QUIET]
+    if age < r.decide and not ended:
+        return
+    if age >= r.decide and picked > max(nothing, contact) + r.evidence and not ended:
+        _accept_load(c, s, m, d, r, t)
+        return
+    touched = n[CALLED] > 0.0 or (contact > nothing + r.evidence and contact > picked)
+    if not ended and age < r.longest and not (touched and contact > picked + r.evidence):
+        return
+    d.active[CONTACT] = False
+    if not touched:
+        n[PHASE] = KNOWN
+        _rebranch(c, s, m, d, t)
+        return
+    copy_filter(s, CONTACT, NOTHING)
+    n[PHASE] = TOUCHED
+    if n[CALLED] == 0.0:
+        n[CALLED] = 1.0
+        _say(d, CONTACT_BEGAN)
+        if ended:
+            n[CALLED] = 0.0
+            _say(d, CONTACT_OVER)
+    _rebranch(c, s, m, d, t)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _touched(c, s, m, d, r, t, lead):
+    n = d.numbers
+    if t >= n[QUIET]:
+        release_contact(c, s, m)
+        n[PHASE], n[QUIET] = KNOWN, np.inf
+        _rebranch(c, s, m, d, t)
+        return
+    age = t - n[BRANCHED]
+    if age >= r.renew and lead > r.evidence:
+        _accept_load(c, s, m, d, r, t)
+    elif age >= r.longest:
+        _rebranch(c, s, m, d, t)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
+    """One sample with its accelerations into the load filters, and what follows from them; False where it is skipped."""
+    d.events[0], d.events[1] = NO_EVENT, NO_EVENT
+    first = np.isnan(s.t[0])
+    if not absorb_sample(c, s, m, t, q, dq, ddq, tau, d.active, NEWTON_STEPS, d.distance):
+        return False
+    if first:
+        d.numbers[STARTED] = t
+    nothing = s.likelihood[NOTHING] - d.distance[NOTHING]
+    picked = s.likelihood[PICKED] - d.distance[PICKED]
+    contact = s.likelihood[CONTACT] - d.distance[CONTACT]
+    phase = d.numbers[PHASE]
+    if phase == UNKNOWN:
+        _first_load(c, s, m, d, r, t, picked - nothing)
+    elif phase == KNOWN:
+        _known(c, s, m, d, r, t, picked - nothing)
+    elif phase == SUSPECT:
+        _suspect(c, s, m, d, r, t, nothing, picked, contact)
+    else:
+        _touched(c, s, m, d, r, t, picked - nothing)
+    return True
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def hear(k, o, c, s, m, d, r, t, q, dq, tau):
+    """One sample as it comes, without acceleration, into the contact watch; events are those of `d.events`."""
+    d.events[0], d.events[1] = NO_EVENT, NO_EVENT
+    total = external_torque(k, o, c, s, m, t, q, dq, tau)
+    n = d.numbers
+    if n[PHASE] == UNKNOWN or np.isnan(total):
+        return
+    beyond = total > k.threshold
+    if not beyond:
+        n[BEYOND] = np.nan
+        if t - n[LAST_BEYOND] > r.clear and n[PHASE] >= SUSPECT and not n[QUIET] <= t:
+            n[QUIET] = n[LAST_BEYOND] + 0.5 * r.clear
+            if n[CALLED] > 0.0:
+                n[CALLED] = 0.0
+                _say(d, CONTACT_OVER)
+        return
+    n[LAST_BEYOND] = t
+    if n[PHASE] == KNOWN and t - n[EXPLAINED] < r.clear:
+        return  # the observer is still on its way to the new load
+    if np.isnan(n[BEYOND]):
+        n[BEYOND] = t
+    if t - n[BEYOND] < r.confirm:
+        return
+    if n[PHASE] == KNOWN and np.isnan(n[ONSET]):
+        n[ONSET], n[QUIET] = n[BEYOND] - r.lead, np.inf
+    if n[QUIET] <= t:
+        n[QUIET] = np.inf
+    if n[CALLED] == 0.0 and load_like(k, o, c, s, m, q, mass_std(s, NOTHING)) > r.evidence:
+        n[CALLED], n[LINK] = 1.0, touched_link(k, o)
+        _say(d, CONTACT_BEGAN)
