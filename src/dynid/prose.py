@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 __all__ = [
     "Document",
@@ -14,7 +13,6 @@ __all__ = [
     "Line",
     "PrintsAsDocument",
     "PrintsAsTable",
-    "TableOf",
     "as_html",
     "as_text",
     "counted",
@@ -67,27 +65,6 @@ def html_table(
     return f"<table>{title}{head}<tbody>{body}</tbody></table>"
 
 
-class TableOf(NamedTuple):
-    """What a table shows; fields as the arguments of `text_table`."""
-
-    headers: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    numeric: Collection[int] = ()
-
-
-class PrintsAsTable(ABC):
-    """A value that prints as its `repr` and a table below it, and shows the same table in a notebook."""
-
-    @abstractmethod
-    def _table(self) -> TableOf: ...
-
-    def __str__(self) -> str:
-        return f"{self!r}\n{text_table(*self._table())}"
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table(), caption=repr(self))
-
-
 def significant(value: float, std: float = math.nan, digits: int = 4) -> str:
     """A number to as many digits as its standard deviation leaves standing: two digits of `std`, `digits` without one.
 
@@ -137,11 +114,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of a result; units stand in the headers or in a column of their own."""
+    """A table; units stand in the headers or in a column of their own."""
 
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[int, ...] = ()
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: Sequence[int] = ()
     """Columns of numbers, aligned to the right."""
 
 
@@ -185,6 +162,21 @@ class PrintsAsDocument(ABC):
 
     def _repr_html_(self) -> str:
         return as_html(self.document())
+
+
+class PrintsAsTable(ABC):
+    """A value that prints as its `repr` and a table below it, and shows the same table in a notebook."""
+
+    @abstractmethod
+    def _table(self) -> Grid: ...
+
+    def __str__(self) -> str:
+        table = self._table()
+        return f"{self!r}\n{text_table(table.headers, table.rows, table.numeric)}"
+
+    def _repr_html_(self) -> str:
+        table = self._table()
+        return html_table(table.headers, table.rows, table.numeric, caption=repr(self))
 
 
 def plain(value: object) -> object:

@@ -121,7 +121,7 @@ def test_the_toy_is_resampled_and_printed_like_any_other(ridge, rng):
     estimate = ridge.fit(regression)
     assert np.all((draws.lower <= draws.upper) & (draws.std > 0.0))
     lines = str(estimate).splitlines()
-    assert lines[0].startswith("ridge estimate of planar2r: ")
+    assert lines[0].startswith("Estimate(ridge estimate of planar2r: ")
     assert lines[1].split() == ["base", "parameter", "value", "±", "1σ", "σ", "/", "%", "unit", "trust"]
     assert len(lines) == 2 + len(estimate.beta)
     assert "\n" not in repr(estimate)

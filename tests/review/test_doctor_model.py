@@ -150,7 +150,8 @@ def test_two_readings_that_the_log_does_not_tell_apart_are_both_named(rng):
 
 def test_a_turned_joint_of_an_arm_with_many_joints_is_named(rng):
     robot = limited_arm(rng, 11)
-    log = synthesise(TorqueModel(robot), smooth_motion(robot, rng, duration=20.0, rate_hz=100.0), rng).recording
+    motion = smooth_motion(robot, rng, duration=20.0, rate_hz=100.0)
+    log = synthesise(TorqueModel(robot), motion, rng, sensors=SENSORS).recording
     assert log.tau is not None
     turned = replace(log, tau=log.tau * np.where(np.arange(11) == 5, -1.0, 1.0))
     assert [(f.code, f.joint) for f in review_log(robot, turned)] == [("flipped-torque", robot.joint_names[5])]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Float, Matrix3, Transform, Vector3, freeze_arrays, skew
 from dynid.errors import ParameterError
-from dynid.prose import PrintsAsTable, TableOf
+from dynid.prose import Grid, PrintsAsTable
 
 __all__ = ["INERTIAL_NAMES", "INERTIAL_UNITS", "InertialParameters", "ParameterOrder"]
 
@@ -53,10 +53,10 @@ class InertialParameters(PrintsAsTable):
         moments = ", ".join(f"{value:.4g}" for value in np.diag(self.inertia_com))
         return f"InertialParameters({self.mass:.4g} kg, com [{com}] m, Ixx Iyy Izz [{moments}] kg·m² about it)"
 
-    def _table(self) -> TableOf:
+    def _table(self) -> Grid:
         entries = zip(INERTIAL_NAMES, self.pi, INERTIAL_UNITS, strict=True)
         rows = [(name, f"{value:.6g}", unit) for name, value, unit in entries]
-        return TableOf(("parameter", "value", "unit"), rows, (1,))
+        return Grid(("parameter", "value", "unit"), rows, (1,))
 
     @property
     def mass(self) -> float:

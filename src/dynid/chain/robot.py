@@ -14,7 +14,7 @@ from dynid.chain.inertia import InertialParameters
 from dynid.chain.limits import Limits
 from dynid.chain.placement import MAX_LENGTH, is_rigid, rotation_about, rotation_rpy, transform, unit
 from dynid.errors import RobotError, UnknownJoint, UnknownName, WrongType
-from dynid.prose import PrintsAsTable, TableOf, counted
+from dynid.prose import Grid, PrintsAsTable, counted
 
 if TYPE_CHECKING:
     import pinocchio as pin
@@ -171,9 +171,9 @@ class Robot(PrintsAsTable):
         mass = f"{sum(known):.3g} kg nominal" if self.has_nominal else "nominal inertias incomplete"
         return f"Robot({self.name!r}: {counted(self.n_dof, 'joint')}, {mass if known else 'no nominal inertias'})"
 
-    def _table(self) -> TableOf:
+    def _table(self) -> Grid:
         headers = ("joint", "type", "range", "velocity", "effort", "link", "mass")
-        return TableOf(headers, [_joint_row(joint) for joint in self.joints], (2, 3, 4, 6))
+        return Grid(headers, [_joint_row(joint) for joint in self.joints], (2, 3, 4, 6))
 
     def _check_names(self) -> None:
         for kind, names in (("joint", self.joint_names), ("link", self.link_names), ("robot", (self.name or "robot",))):

@@ -11,7 +11,7 @@ from dynid.arrays import Array, ArrayLike, Bool, Float, Int, freeze_arrays
 from dynid.dynamics.model import Column, TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import ParameterError
-from dynid.prose import PrintsAsTable, TableOf
+from dynid.prose import Grid, PrintsAsTable
 
 __all__ = ["TOLERANCE", "BaseParameters", "base_parameters", "independent_columns"]
 
@@ -45,10 +45,10 @@ class BaseParameters(PrintsAsTable):
     def __repr__(self) -> str:
         return f"BaseParameters({self.n_base} base parameters of {len(self.columns)} parameters)"
 
-    def _table(self) -> TableOf:
+    def _table(self) -> Grid:
         leading = zip(self.leading_columns, self.labels(), strict=True)
         rows = [(column.owner, label, column.unit) for column, label in leading]
-        return TableOf(("link or joint", "base parameter", "unit"), rows)
+        return Grid(("link or joint", "base parameter", "unit"), rows)
 
     @property
     def n_base(self) -> int:

@@ -17,7 +17,7 @@ from dynid.excitation.assembly import safe_pose
 from dynid.excitation.criteria import ConditionNumber, DesignCriterion, DOptimality
 from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, with_effort
-from dynid.prose import PrintsAsTable, TableOf, counted
+from dynid.prose import Grid, PrintsAsTable, counted
 
 __all__ = ["PoseDesign", "PoseKind", "design_poses"]
 
@@ -49,9 +49,9 @@ class PoseDesign(PrintsAsTable):
         shown = f"{len(self.labels)} base parameters, condition number {self.condition_number:.4g}"
         return f"PoseDesign({counted(len(self.poses), 'pose')} of {counted(len(self.joint_names), 'joint')}: {shown})"
 
-    def _table(self) -> TableOf:
-        rows = [(k + 1, *(f"{value:.4f}" for value in pose)) for k, pose in enumerate(self.poses)]
-        return TableOf(("pose", *self.joint_names), rows, range(1 + len(self.joint_names)))
+    def _table(self) -> Grid:
+        rows = [(str(k + 1), *(f"{value:.4f}" for value in pose)) for k, pose in enumerate(self.poses)]
+        return Grid(("pose", *self.joint_names), rows, range(1 + len(self.joint_names)))
 
 
 def design_poses(

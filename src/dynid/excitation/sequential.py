@@ -13,7 +13,7 @@ from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
 from dynid.excitation.criteria import DOptimality, check_noise
 from dynid.excitation.curves.curve import PerJoint
-from dynid.prose import PrintsAsTable, TableOf
+from dynid.prose import Grid, PrintsAsTable
 
 __all__ = ["Information", "Sufficiency", "sufficiency"]
 
@@ -47,9 +47,9 @@ class Information(PrintsAsTable):
         seen = int(np.sum(np.isfinite(self.std)))
         return f"Information({seen} of {len(self.labels)} base parameters, from {self.seconds:.4g} s of motion)"
 
-    def _table(self) -> TableOf:
+    def _table(self) -> Grid:
         rows = [(label, f"{std:.3g}") for label, std in zip(self.labels, self.std, strict=True)]
-        return TableOf(("base parameter", "predicted σ"), rows, (1,))
+        return Grid(("base parameter", "predicted σ"), rows, (1,))
 
     @classmethod
     def of(
@@ -119,10 +119,10 @@ class Sufficiency(PrintsAsTable):
         needed = "enough is known" if self.enough else f"{self.seconds:.4g} s more, limited by {self.limiting}"
         return f"Sufficiency({len(self.labels)} base parameters: {needed})"
 
-    def _table(self) -> TableOf:
+    def _table(self) -> Grid:
         columns = (self.labels, self.now, self.after, self.wanted)
         rows = [(label, *(f"{std:.3g}" for std in stds)) for label, *stds in zip(*columns, strict=True)]
-        return TableOf(("base parameter", "σ now", "after the run", "wanted"), rows, (1, 2, 3))
+        return Grid(("base parameter", "σ now", "after the run", "wanted"), rows, (1, 2, 3))
 
     @property
     def enough(self) -> bool:

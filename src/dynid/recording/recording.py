@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Bool, Float, readonly
 from dynid.errors import RecordingError, WrongType
-from dynid.prose import PrintsAsTable, TableOf, counted
+from dynid.prose import Grid, PrintsAsTable, counted
 
 __all__ = ["JOINT_SIGNALS", "WRENCH_AXES", "WRENCH_SIGNALS", "Intervals", "Recording", "measurable"]
 
@@ -81,14 +81,14 @@ class Recording(PrintsAsTable):
         size = f"{counted(self.n_samples, 'sample')}, {self.duration:.4g} s{rate}"
         return f"Recording({self.source!r}: {size}; {', '.join(self.signals)} of {counted(self.n_dof, 'joint')})"
 
-    def _table(self) -> TableOf:
+    def _table(self) -> Grid:
         rows = []
         for name in self.signals:
             owners = self.joint_names if name in JOINT_SIGNALS else WRENCH_AXES
             for owner, values in zip(owners, getattr(self, name).T, strict=True):
                 rms = np.sqrt(np.mean(values**2))
                 rows.append((f"{name} {owner}", f"{values.min():.4g}", f"{values.max():.4g}", f"{rms:.4g}"))
-        return TableOf(("signal (SI)", "smallest", "largest", "RMS"), rows, (1, 2, 3))
+        return Grid(("signal (SI)", "smallest", "largest", "RMS"), rows, (1, 2, 3))
 
     @property
     def n_samples(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
-from dynid.prose import html_table, spread_percent, text_table
+from dynid.prose import Grid, PrintsAsTable, spread_percent
 from dynid.regression.problem import Regression
 from dynid.regression.status import Status
 from dynid.regression.uncertainty import Uncertainty, uncertainty
@@ -31,7 +31,6 @@ UNRELIABLE = 0.3
 
 Trust = Literal["identified", "unreliable", "unseen"]
 BaseOrigin = Literal["identified", "combination", "prior", "bound", "open", "unreliable"]
-_HEADERS = ("base parameter", "value", "± 1σ", "σ / %", "unit", "trust")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ class FitError:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(PrintsAsTable):
     """Base parameters with their uncertainty, and the full parameters where the estimator gives them."""
 
     estimator: str
@@ -177,30 +176,25 @@ class Estimate:
         covariance = np.where(np.outer(known, known), self.uncertainty.covariance, 0.0)
         return covariance / np.outer(scale, scale)
 
-    def _headline(self) -> str:
-        error = f"{self.fit.relative_percent:.3g} % of the torque left unexplained"
-        return (
-            f"{self.estimator} estimate of {self.model.robot.name}: {self.base.n_base} base parameters from "
-            f"{self.n_rows} rows, rank {self.rank}, condition number {self.condition_number:.4g}, {error}"
-            + (f"; {self.status.value}" if self.status.value else "")
-        )
-
-    def _rows(self) -> list[tuple[str, ...]]:
+    def base_table(self) -> Grid:
+        """The base parameters with σ, in the units of their leading parameters."""
         columns = zip(self.base.labels(), self.beta, self.std, self.base.leading_columns, self.trust, strict=True)
-        return [
+        rows = [
             (label, f"{value:.4e}", f"{std:.1e}", spread_percent(std, value), column.unit, trust)
             for label, value, std, column, trust in columns
         ]
+        return Grid(("base parameter", "value", "± 1σ", "σ / %", "unit", "trust"), rows, (1, 2, 3))
+
+    def _table(self) -> Grid:
+        return self.base_table()
 
     def __repr__(self) -> str:
-        return f"Estimate({self._headline()})"
-
-    def __str__(self) -> str:
-        return f"{self._headline()}\n{text_table(_HEADERS, self._rows(), numeric=(1, 2, 3))}"
-
-    def _repr_html_(self) -> str:
-        """The table for a notebook, with units."""
-        return html_table(_HEADERS, self._rows(), numeric=(1, 2, 3), caption=self._headline())
+        return (
+            f"Estimate({self.estimator} estimate of {self.model.robot.name}: {self.base.n_base} base parameters from "
+            f"{self.n_rows} rows, rank {self.rank}, condition number {self.condition_number:.4g}, "
+            f"{self.fit.relative_percent:.3g} % of the torque left unexplained"
+            + (f"; {self.status.value})" if self.status.value else ")")
+        )
 
 
 @runtime_checkable

@@ -10,13 +10,12 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.errors import TrackingError
-from dynid.prose import counted, html_table, significant, text_table
+from dynid.prose import Grid, PrintsAsTable, counted, significant
 from dynid.tracking import core
 
 __all__ = ["History", "ProcessNoise", "Sample", "SampleOutcome", "TrackedParameters"]
 
 
-_HEADERS = ("parameter", "value", "± 1σ", "unit")
 """Of the table of an estimate."""
 
 
@@ -63,7 +62,7 @@ class ProcessNoise:
 
 
 @dataclass(frozen=True, eq=False)
-class TrackedParameters:
+class TrackedParameters(PrintsAsTable):
     """The estimate at one sample, SI."""
 
     symbols: tuple[str, ...]
@@ -79,21 +78,16 @@ class TrackedParameters:
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
-    @property
-    def _rows(self) -> list[tuple[str, str, str, str]]:
+    def _table(self) -> Grid:
         numbers = zip(self.symbols, self.values, self.std, self.units, strict=True)
-        return [(symbol, significant(value, std), f"{std:.2g}", unit) for symbol, value, std, unit in numbers]
+        rows = [(symbol, significant(value, std), f"{std:.2g}", unit) for symbol, value, std, unit in numbers]
+        return Grid(("parameter", "value", "± 1σ", "unit"), rows, (1, 2))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{symbol} {value} ± {std} {unit}".rstrip() for symbol, value, std, unit in self._rows[:3])
+        rows = self._table().rows[:3]
+        shown = ", ".join(f"{symbol} {value} ± {std} {unit}".rstrip() for symbol, value, std, unit in rows)
         more = f", … {len(self.symbols) - 3} more" if len(self.symbols) > 3 else ""
         return f"TrackedParameters({shown}{more})"
-
-    def __str__(self) -> str:
-        return text_table(_HEADERS, self._rows, numeric=(1, 2))
-
-    def _repr_html_(self) -> str:
-        return html_table(_HEADERS, self._rows, numeric=(1, 2))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from typing import TypedDict
 import numpy as np
 
 from dynid.arrays import Array, Float
-from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
@@ -263,13 +262,13 @@ def friction(
 
 def _has_friction(model: TorqueModel) -> bool:
     """Whether a model has joint terms beside rotor inertia."""
-    return any(not isinstance(joint_model, RotorInertia) for joint_model in model.joint_models)
+    return any(joint_model.is_friction for joint_model in model.joint_models)
 
 
 def _without_friction(known: IdentifiedModel) -> tuple[TorqueModel, Float[Array, " n_params"]]:
     """Links and rotors of a model without its friction, and their parameters (SI)."""
     whole = known.model
-    rigid = TorqueModel(whole.robot, tuple(m for m in whole.joint_models if isinstance(m, RotorInertia)))
+    rigid = TorqueModel(whole.robot, tuple(m for m in whole.joint_models if not m.is_friction))
     values = dict(zip(whole.symbols, known.parameters, strict=True))
     return rigid, np.array([values[symbol] for symbol in rigid.symbols])
 

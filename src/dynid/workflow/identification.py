@@ -12,7 +12,7 @@ from dynid.arrays import Array, Float
 from dynid.chain.consistency import consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.model import TorqueModel
-from dynid.prose import Document, Grid, Line, PrintsAsDocument, spread_percent
+from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.estimate import Estimate
@@ -211,25 +211,12 @@ class Identification(PrintsAsDocument):
         )
 
     def _base_parameters(self) -> Grid:
-        estimate = self.estimate
-        columns = zip(
-            estimate.base.labels(),
-            estimate.beta,
-            estimate.std,
-            estimate.base.leading_columns,
-            estimate.trust,
-            strict=True,
-        )
-        rows: list[tuple[str, ...]] = [
-            (label, f"{value:.4e}", f"{std:.1e}", spread_percent(std, value), column.unit, trust)
-            for label, value, std, column, trust in columns
-        ]
-        headers: tuple[str, ...] = ("parameter", "value", "± 1σ", "σ / %", "unit", "trust")
-        if self.bootstrap is not None:
-            headers = (*headers, "95 % of resampled fits")
-            ends = zip(self.bootstrap.lower, self.bootstrap.upper, strict=True)
-            rows = [(*row, f"{low:.4e} … {high:.4e}") for row, (low, high) in zip(rows, ends, strict=True)]
-        return Grid(headers, tuple(rows), (1, 2, 3))
+        table = self.estimate.base_table()
+        if self.bootstrap is None:
+            return table
+        ends = zip(table.rows, self.bootstrap.lower, self.bootstrap.upper, strict=True)
+        rows = [(*row, f"{low:.4e} … {high:.4e}") for row, low, high in ends]
+        return Grid((*table.headers, "95 % of resampled fits"), rows, table.numeric)
 
     def __repr__(self) -> str:
         held_out = max((v.error.relative_percent for v in self.validation), default=np.nan)

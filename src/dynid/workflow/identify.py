@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
@@ -44,9 +44,6 @@ from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
 from dynid.workflow.workers import Workers
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
 

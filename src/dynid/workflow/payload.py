@@ -12,7 +12,6 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Transform
 from dynid.chain.placement import rotation_rpy, transform
-from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ParameterError, RecordingError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
@@ -355,7 +354,7 @@ def _gains(
         known.robot,
         *logs,
         mass,
-        drives=tuple(m for m in known.model.joint_models if isinstance(m, RotorInertia)),
+        drives=tuple(m for m in known.model.joint_models if not m.is_friction),
         friction=friction,
         conditioning=Conditioning(cutoff_hz=settings.cutoff_hz, delay=settings.delay or 0.0),
     )

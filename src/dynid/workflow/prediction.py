@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array, ArrayLike, Float, freeze_arrays
 from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError
-from dynid.prose import html_table, text_table
+from dynid.prose import Grid, PrintsAsTable
 from dynid.recording.conditioning import Samples
 from dynid.regression.model import IdentifiedModel
 from dynid.validation.band import WITHIN_95, torque_band
@@ -20,7 +20,7 @@ __all__ = ["Prediction", "predict", "predicted"]
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
+class Prediction(PrintsAsTable):
     """Predicted torque of a motion, and its standard deviation."""
 
     joint_names: tuple[str, ...]
@@ -44,21 +44,15 @@ class Prediction:
         """Upper end of that band, N·m or N."""
         return self.tau + WITHIN_95 * np.hypot(self.std, self.noise)
 
-    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        rows: list[tuple[str, ...]] = [
+    def _table(self) -> Grid:
+        rows = [
             (name, f"{tau.min():.4g}", f"{tau.max():.4g}", f"{np.sqrt(np.mean(std**2)):.2g}", f"{noise:.2g}")
             for name, tau, std, noise in zip(self.joint_names, self.tau.T, self.std.T, self.noise, strict=True)
         ]
-        return ("joint", "least", "largest", "± 1σ", "noise / N·m or N"), rows
-
-    def __str__(self) -> str:
-        return text_table(*self._table(), numeric=(1, 2, 3, 4))
+        return Grid(("joint", "least", "largest", "± 1σ", "noise / N·m or N"), rows, (1, 2, 3, 4))
 
     def __repr__(self) -> str:
         return f"Prediction({len(self.tau)} samples of {len(self.joint_names)} joints)"
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table(), numeric=(1, 2, 3, 4))
 
 
 def predict(model: ModelLike, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Prediction:

@@ -11,7 +11,7 @@ from dynid.arrays import Array, Float
 from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit
 from dynid.excitation.trajectory import Cruise, MotionPiece, Trajectory
-from dynid.prose import PrintsAsTable, TableOf, counted
+from dynid.prose import Grid, PrintsAsTable, counted
 
 __all__ = ["LimitCertificate", "LimitUse", "certify", "highest_between"]
 
@@ -68,13 +68,13 @@ class LimitCertificate(PrintsAsTable):
         missing = f", {counted(len(self.unchecked), 'limit')} not checked" if self.unchecked else ""
         return f"LimitCertificate({verdict}{missing}, checked at {self.rate_hz:.4g} Hz)"
 
-    def _table(self) -> TableOf:
+    def _table(self) -> Grid:
         rows = [
             (use.quantity, use.label, f"{use.reached:.4g}", f"{use.limit:.4g}", "" if use.kept else "violated")
             for use in self.uses
             if np.isfinite(use.limit)
         ]
-        return TableOf(("quantity", "of", "reached", "limit (SI)", ""), rows, (2, 3))
+        return Grid(("quantity", "of", "reached", "limit (SI)", ""), rows, (2, 3))
 
     @property
     def holds(self) -> bool:

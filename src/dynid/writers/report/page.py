@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -68,8 +69,8 @@ class Table:
     Readers can sort by any column, and filter tables that are long.
     """
 
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
     caption: str = ""
     badges: tuple[int, ...] = ()
     """Columns whose words are keys of `BADGES`."""
