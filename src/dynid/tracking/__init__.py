@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from dynid.tracking.kinematics import KinematicStream as KinematicStream
     from dynid.tracking.load import LoadEstimate as LoadEstimate
     from dynid.tracking.load import LoadEvent as LoadEvent
-    from dynid.tracking.load import LoadWatch as LoadWatch
-    from dynid.tracking.load import LoadWatcher as LoadWatcher
     from dynid.tracking.load import load_filter as load_filter
+    from dynid.tracking.noise import TorqueNoise as TorqueNoise
+    from dynid.tracking.noise import torque_noise as torque_noise
     from dynid.tracking.rows import LOAD_SYMBOLS as LOAD_SYMBOLS
     from dynid.tracking.rows import MEASUREMENTS as MEASUREMENTS
     from dynid.tracking.rows import Measurement as Measurement
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from dynid.tracking.stream import samples_of_motion as samples_of_motion
     from dynid.tracking.stream import udp_samples as udp_samples
     from dynid.tracking.stream import with_kinematics as with_kinematics
+    from dynid.tracking.watch import LoadWatch as LoadWatch
+    from dynid.tracking.watch import LoadWatcher as LoadWatcher
 
 MODULES = (
     "terms",
@@ -60,7 +62,13 @@ MODULES = (
     "checkpoint",
     "kinematics",
     "contact",
+    "noise",
+    "load_body",
+    "load_bank",
+    "contact_bands",
+    "decisions",
     "load",
+    "watch",
     "stream",
     "setup",
     "session",
@@ -74,7 +82,9 @@ _HOMES = {
     "dynid.tracking.filter": ("ConstrainedFilter", "Tracker"),
     "dynid.tracking.health": ("Health", "health"),
     "dynid.tracking.kinematics": ("KinematicFilter", "KinematicStream"),
-    "dynid.tracking.load": ("LoadEstimate", "LoadEvent", "LoadWatch", "LoadWatcher", "load_filter"),
+    "dynid.tracking.load": ("LoadEstimate", "LoadEvent", "load_filter"),
+    "dynid.tracking.noise": ("TorqueNoise", "torque_noise"),
+    "dynid.tracking.watch": ("LoadWatch", "LoadWatcher"),
     "dynid.tracking.rows": ("LOAD_SYMBOLS", "MEASUREMENTS", "Measurement"),
     "dynid.tracking.samples": ("History", "ProcessNoise", "Sample", "SampleOutcome", "TrackedParameters"),
     "dynid.tracking.session": ("TrackedMoment", "TrackingResult", "TrackingSession"),

@@ -93,6 +93,10 @@ class BandState(NamedTuple):
     """(3, n_dof) momenta"""
     zeros: Array
     """(n_dof,)"""
+    speed: Array
+    """(n_dof,) velocities at the sample before."""
+    acceleration: Array
+    """(n_dof,) acceleration behind the same low-pass as the external torque."""
     H: Array
     """(n_dof, 4) rows of a weight at the flange."""
     A: Array
@@ -140,13 +144,14 @@ def external_torque(k, o, c, s, m, t, q, dq, tau):
         near = abs(dq[j]) < k.standstill_speed[j]
         still = k.standstill[j] * k.standstill[j] if near else 0.0
         if fresh:
-            o.r[j], o.between[j], o.still[j] = 0.0, 0.0, still
+            o.r[j], o.between[j], o.still[j], o.acceleration[j] = 0.0, 0.0, still, 0.0
         else:
             o.r[j] = forget * (o.r[j] + k.gain * (p - o.p[j] - 0.5 * dt * (drive + o.drive[j])))
             jump = k.gain * dt * UNRESOLVED * (rate - o.rate[j])
             o.between[j] = forget * forget * (o.between[j] + jump * jump)
             o.still[j] = max(still, forget * o.still[j])
-        o.p[j], o.rate[j], o.drive[j] = p, rate, drive
+            o.acceleration[j] = forget * (o.acceleration[j] + k.gain * (dq[j] - o.speed[j]))
+        o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
         noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
         o.band[j] = np.sqrt(k.slow[j] * k.slow[j] + noise + o.between[j] + o.still[j])
         if not lost:
@@ -210,7 +215,7 @@ def _evidence(o, n, H, prior, A):
 def load_like(k, o, c, s, m, q, mass_std):
     """How much better (in nats) a contact explains the external torque now than another load does; above 0: contact."""
     n = q.shape[0]
-    predict_rows(c.rows, q, o.zeros, o.zeros, c.theta, m.work)
+    predict_rows(c.rows, q, o.speed, o.acceleration, c.theta, m.work)
     last = c.theta.shape[0] - 10
     for j in range(n):
         for a in range(4):

@@ -177,18 +177,26 @@ def _slow_change(s, d, r, t):
 
 @njit(cache=True, nogil=True)
 @no_type_check
+def _raise_suspicion(c, s, m, d, t):
+    _rebranch(c, s, m, d, t)
+    branch_contact(c, s, m)
+    d.active[CONTACT], d.numbers[PHASE], d.numbers[ONSET] = True, SUSPECT, np.nan
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
 def _known(c, s, m, d, r, t, lead):
     n = d.numbers
     if t >= n[ONSET]:
-        _rebranch(c, s, m, d, t)
-        branch_contact(c, s, m)
-        d.active[CONTACT], n[PHASE], n[ONSET] = True, SUSPECT, np.nan
+        _raise_suspicion(c, s, m, d, t)
         return
-    age = t - n[BRANCHED]
-    if age >= r.decide and lead > r.evidence:
-        if _accept_load(c, s, m, d, r, t):
-            return
-    elif (age >= r.renew and lead < 0.5 * r.evidence) or age >= r.longest:
+    if n[CALLED] == 2.0:
+        n[CALLED] = 0.0
+    if lead > r.evidence:
+        # It changed some time since the branch: compare anew from here on, on samples after the change only.
+        _raise_suspicion(c, s, m, d, t)
+        return
+    if t - n[BRANCHED] >= r.renew:
         _rebranch(c, s, m, d, t)
     _slow_change(s, d, r, t)
 
@@ -218,7 +226,7 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
         n[CALLED] = 1.0
         _say(d, CONTACT_BEGAN)
         if ended:
-            n[CALLED] = 0.0
+            n[CALLED] = 2.0
             _say(d, CONTACT_OVER)
     _rebranch(c, s, m, d, t)
 
@@ -278,8 +286,8 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         n[BEYOND] = np.nan
         if t - n[LAST_BEYOND] > r.clear and n[PHASE] >= SUSPECT and not n[QUIET] <= t:
             n[QUIET] = n[LAST_BEYOND] + 0.5 * r.clear
-            if n[CALLED] > 0.0:
-                n[CALLED] = 0.0
+            if n[CALLED] == 1.0:
+                n[CALLED] = 2.0
                 _say(d, CONTACT_OVER)
         return
     n[LAST_BEYOND] = t
@@ -293,6 +301,6 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         n[ONSET], n[QUIET] = n[BEYOND] - r.lead, np.inf
     if n[QUIET] <= t:
         n[QUIET] = np.inf
-    if n[CALLED] == 0.0 and load_like(k, o, c, s, m, q, mass_std(s, NOTHING)) > r.evidence:
+    if n[CALLED] != 1.0 and load_like(k, o, c, s, m, q, mass_std(s, NOTHING)) > r.evidence:
         n[CALLED], n[LINK] = 1.0, touched_link(k, o)
         _say(d, CONTACT_BEGAN)

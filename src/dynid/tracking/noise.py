@@ -84,7 +84,7 @@ class TorqueNoise:
 def torque_noise(known: IdentifiedModel, guess: Float[Array, " n_dof"]) -> TorqueNoise:
     """The noise of an identified robot (N·m or N); from `guess` where the model was not fitted to a log."""
     model, theta = known.model, known.parameters
-    found = known.residuals
+    found = getattr(known, "residuals", None)
     if found is None:
         if known.sample_noise is None or known.noise is None or not np.all(known.sample_noise > 0.0):
             return TorqueNoise.of_std(model, theta, guess)

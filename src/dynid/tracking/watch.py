@@ -1,0 +1,436 @@
+"""LoadWatch: the load of a known arm and contacts, sample by sample; options, and the watcher that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import stats
+
+from dynid.arrays import Array, Float, Transform, freeze_arrays
+from dynid.dynamics.model import TorqueModel
+from dynid.errors import TrackingError
+from dynid.tracking import contact_bands, decisions, load_bank
+from dynid.tracking.load import EventKind, LoadEstimate, LoadEvent
+from dynid.tracking.load_body import body_scratch, pseudo_basis, small_body
+from dynid.tracking.noise import TorqueNoise
+from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays, work_for
+from dynid.tracking.samples import Sample, TrackedParameters
+from dynid.tracking.terms import gear_links, term_arrays
+
+__all__ = ["LoadWatch", "LoadWatcher"]
+
+KINDS: tuple[EventKind | None, ...] = (
+    None,
+    "initial load",
+    "pick",
+    "place",
+    "change",
+    "contact",
+    "contact over",
+)
+"""Events by the codes of `decisions`."""
+EMPTY_STD = 0.05
+"""σ of the mass of an empty hand, kg: a finger more or less."""
+NIS_WINDOW = 500
+"""Samples over which the health of the filter is judged."""
+UNITS = ("kg", *["kg·m"] * 3, *["kg·m²"] * 6)
+"""Of the ten parameters of a load."""
+TOUCH_FORCE = 50.0
+"""Typical force of a contact, N: its torque at a joint is this times half the length of arm beyond it."""
+SHORTEST_ARM = 0.1
+"""Least length of arm beyond a joint, m."""
+TESTS_PER_MEMORY = 1.0
+"""Independent looks at the external torque in one time constant of the observer, for the rate of false alarms."""
+HEAVY_TAILS = 1.5
+"""Squared residuals over those of a Gaussian, far out: friction errors are no Gaussian noise."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LoadWatch:
+    """What is watched, and how sure it must be; `start` gives the watcher that runs."""
+
+    model: TorqueModel
+    theta: Float[Array, " n_params"]
+    """Parameters of the arm without load, SI."""
+    noise: TorqueNoise
+    """Of the joint torques."""
+    wrench_noise: Float[Array, " n_wrench"] = field(default_factory=lambda: np.zeros(0))
+    """σ of each row of the base wrench where it is measured, N and N·m."""
+    measure: tuple[Measurement, ...] = ("torque",)
+    """torque, or torque and base-wrench."""
+    rate_hz: float = 100.0
+    """Samples per second, for the rate of false alarms."""
+    max_mass: float = 5.0
+    """The heaviest load, kg."""
+    reach: float = 0.5
+    """Radius about the flange within which the whole load lies, m."""
+    lever: float = 0.15
+    """σ of each coordinate of a load's centre of mass about the flange before anything is known, m."""
+    walk: float = 0.02
+    """How fast a held load may change without a jump, kg/√s."""
+    gain: float = 40.0
+    """K of the contact observer, 1/s."""
+    false_alarms_per_hour: float = 0.5
+    """Contacts called in an hour of free motion."""
+    decide: float = 0.3
+    """Shortest time over which the likelihoods of load change, contact and nothing are compared, s."""
+    evidence: float = 6.0
+    """Lead in log-likelihood that decides, nats."""
+    slow_mass: float = 0.25
+    """Change of mass since the last announcement that is announced as a slow change, kg."""
+    clear: float = 0.15
+    """Time without external torque after which a contact is over, s."""
+    carrier: int = -1
+    """Index of the link that carries the load."""
+    T_carrier_load: Transform = field(default_factory=lambda: np.eye(4))
+    """Load frame in that link's frame."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+        object.__setattr__(self, "measure", tuple(m for m in MEASUREMENTS if m in self.measure))
+        if "torque" not in self.measure or "tool-wrench" in self.measure:
+            raise TrackingError("loads and contacts are told apart by joint torques; measure torque")
+        if not min(self.max_mass, self.reach, self.lever) > 0.0:
+            raise TrackingError(
+                f"a load of up to {self.max_mass:g} kg within {self.reach:g} m; both must be above zero"
+            )
+        if len(self.wrench_noise) != 6 * (len(self.measure) - 1):
+            raise TrackingError(f"{', '.join(self.measure)}: {len(self.wrench_noise)} noise levels of wrenches")
+
+    def __repr__(self) -> str:
+        return f"LoadWatch({self.model.robot.name}: up to {self.max_mass:g} kg within {self.reach:g} m)"
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of one sample."""
+        return self.model.n_dof + len(self.wrench_noise)
+
+    @cached_property
+    def rows(self) -> RowArrays:
+        """The arm with its load, and no joint terms, as arrays of the compiled filter, SI."""
+        rigid = TorqueModel(self.model.robot)
+        active = np.zeros(rigid.n_params + 10, dtype=bool)
+        active[-10:] = True
+        carrier = self.carrier % self.model.n_dof
+        return row_arrays(
+            rigid, self.measure, carrier=carrier, T_carrier_load=self.T_carrier_load, active_columns=active
+        )
+
+    @cached_property
+    def scale(self) -> Float[Array, " 10"]:
+        """Size of a load's parameters per kilogram (SI), from the lever."""
+        return np.array([1.0, *[self.lever] * 3, *[self.lever**2] * 6])
+
+    @cached_property
+    def touch(self) -> Float[Array, " n_dof"]:
+        """σ of a contact's torque at each joint, N·m or N."""
+        steps = [float(np.linalg.norm(joint.T_parent_joint[:3, 3])) for joint in self.model.robot.joints]
+        beyond = np.array([sum(steps[j + 1 :]) for j in range(self.model.n_dof)])
+        lever = 0.5 * np.maximum(beyond, SHORTEST_ARM)
+        prismatic = np.array([joint.type == "prismatic" for joint in self.model.robot.joints])
+        return TOUCH_FORCE * np.where(prismatic, 1.0, lever)
+
+    @cached_property
+    def constants(self) -> load_bank.LoadConstants:
+        """What the compiled filters take."""
+        model, n, noise, wrench = self.model, self.model.n_dof, self.noise, self.wrench_noise
+        links, own = np.split(np.array(self.theta), [model.n_inertial])
+        gears = gear_links(model)
+        n_rows = self.n_rows
+        drift = np.zeros(n_rows + 3 * n + 10)
+        drift[n_rows : n_rows + 3 * n] = np.concatenate([noise.offset, noise.friction, noise.gain])
+        return load_bank.LoadConstants(
+            rows=self.rows,
+            terms=term_arrays(model),
+            theta=np.concatenate([links, np.zeros(10)]),
+            gear=np.zeros(0) if gears is None else np.concatenate([np.array(gears).ravel(), np.zeros(10)]),
+            own=np.array(own.reshape(n, len(model.terms))),
+            inertia=np.array([float(term.is_inertia) for term in model.terms]),
+            E=pseudo_basis(),
+            limits=np.array([self.max_mass, self.reach]),
+            white=np.concatenate([noise.white, wrench]),
+            slow=np.concatenate([noise.slow, 0.3 * wrench]),
+            memory=np.concatenate([noise.memory, np.full(len(wrench), 0.2)]),
+            standstill=np.array(noise.standstill),
+            standstill_speed=np.array(noise.standstill_speed),
+            drift=drift,
+            drift_time=100.0,
+            walk=self.walk * self.scale,
+            jump=0.5 * self.max_mass * self.scale,
+            touch=np.concatenate([self.touch, np.full(len(wrench), TOUCH_FORCE)]),
+            touch_time=0.15,
+            noise_time=5.0,
+            gap=0.5,
+        )
+
+    @cached_property
+    def bands(self) -> contact_bands.BandConstants:
+        """What the compiled contact watch takes."""
+        model, n, noise = self.model, self.model.n_dof, self.noise
+        looks = 3600.0 * self.gain * TESTS_PER_MEMORY
+        share = min(0.5, self.false_alarms_per_hour / looks)
+        own = self.constants.own
+        rotors = np.array([sum(own[j, k] for k in model.inertia_terms) for j in range(n)], dtype=float)
+        C = self.constants.terms.transmission
+        return contact_bands.BandConstants(
+            gain=self.gain,
+            white=np.array(noise.white),
+            slow=np.array(noise.slow),
+            standstill=np.array(noise.standstill),
+            standstill_speed=np.array(noise.standstill_speed),
+            rotor=np.array(C.T @ np.diag(rotors) @ C),
+            threshold=float(HEAVY_TAILS * stats.chi2.isf(share, n)),
+            period=1.0 / self.rate_hz,
+            prior=0.5 * self.max_mass * self.scale[:4],
+            touch=np.array(self.touch),
+        )
+
+    @cached_property
+    def rules(self) -> decisions.Rules:
+        """What the compiled decision takes."""
+        return decisions.Rules(
+            decide=self.decide,
+            renew=max(0.5, self.decide),
+            longest=max(1.0, self.decide),
+            evidence=self.evidence,
+            sure=3.0,
+            initial_std=0.1,
+            patience=3.0,
+            slow_mass=self.slow_mass,
+            hold=0.5,
+            confirm=0.008,
+            clear=self.clear,
+            lead=0.02,
+        )
+
+    def start(self) -> LoadWatcher:
+        """A running watcher that does not know the load yet."""
+        return LoadWatcher(self)
+
+
+class LoadWatcher:
+    """Filters of the load and contact watch side by side; a contact never gets into the load.
+
+    `step` takes samples with accelerations, which come late where they are computed from positions. `hear` takes the
+    same samples as they are measured, so that a contact is called without that delay; where it is not used, `step`
+    does both.
+    """
+
+    def __init__(self, options: LoadWatch) -> None:
+        self.options = options
+        self.constants, self.bands, self.rules = options.constants, options.bands, options.rules
+        self.state, self.memory = _bank(options)
+        self.contact = _observer(options, self.constants)
+        numbers = np.full(12, np.nan)
+        numbers[[decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED]] = 0.0
+        numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
+        numbers[decisions.LAST_BEYOND] = -np.inf
+        self.decision = decisions.DecisionState(
+            numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64)
+        )
+        n = options.model.n_dof
+        self._q, self._dq, self._ddq = np.zeros((3, n))
+        self._tau = np.full(options.n_rows, np.nan)
+        self._heard = False
+        self.n_absorbed = 0
+        """Samples in the estimate."""
+        self.n_skipped = 0
+        """Samples left out: a motion that is not finite, or time that does not go on."""
+        self._nis = np.full(NIS_WINDOW, np.nan)
+
+    def __repr__(self) -> str:
+        touched = ", in contact" if self.in_contact else ""
+        return f"LoadWatcher({self.estimate!r}{touched})"
+
+    @property
+    def in_contact(self) -> bool:
+        """Whether something touches the arm."""
+        return bool(self.decision.numbers[decisions.CALLED] == 1.0)
+
+    @property
+    def known(self) -> bool:
+        """Whether the first load has been announced."""
+        return bool(self.decision.numbers[decisions.PHASE] != decisions.UNKNOWN)
+
+    @property
+    def _best(self) -> int:
+        """The filter to read the load from: before the first load is known, the likelier one."""
+        score = self.state.likelihood - self.decision.distance
+        empty = not self.known and score[load_bank.PICKED] > score[load_bank.NOTHING]
+        return load_bank.PICKED if empty else load_bank.NOTHING
+
+    @property
+    def load(self) -> Float[Array, " 10"]:
+        """The ten parameters of the load about its frame (SI); physically consistent at every sample."""
+        return self.state.pi[self._best].copy()
+
+    @property
+    def covariance(self) -> Float[Array, "10 10"]:
+        """Of the ten parameters (SI), with the uncertainty of drive gains and friction."""
+        b = self._best
+        half = (np.triu(self.state.U[b].T, 1) + np.eye(self.state.x.shape[1])) * np.sqrt(self.state.D[b])
+        return (half @ half.T)[-10:, -10:]
+
+    @property
+    def estimate(self) -> LoadEstimate:
+        """The load now."""
+        return LoadEstimate.of(self.load, float(decisions.mass_std(self.state, self._best)))
+
+    @property
+    def parameters(self) -> TrackedParameters:
+        """The ten parameters with their standard deviations, SI."""
+        values, std = self.load, np.sqrt(np.diag(self.covariance))
+        lower = values - 2.0 * std
+        lower[0] = max(0.0, lower[0])
+        return TrackedParameters(LOAD_SYMBOLS, UNITS, values, std, lower, values + 2.0 * std)
+
+    @property
+    def nis(self) -> float:
+        """Normalised innovation squared of the latest sample, dimensionless."""
+        return float(self.state.t[2])
+
+    @property
+    def recent_nis(self) -> Float[Array, " n_recent"]:
+        """That of the latest samples."""
+        return self._nis[np.isfinite(self._nis)]
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Two-sided 95 % band of the NIS, dimensionless."""
+        low, high = stats.chi2.ppf([0.025, 0.975], self.options.n_rows)
+        return float(low), float(high)
+
+    @property
+    def external_torque(self) -> Float[Array, " n_dof"]:
+        """External torque now, N·m or N."""
+        return self.contact.r.copy()
+
+    def hear(self, sample: Sample) -> tuple[LoadEvent, ...]:
+        """Take one sample as it is measured (q, dq and torque, SI), for contacts; say what happened."""
+        self._heard = True
+        if sample.dq is None or sample.tau is None:
+            raise TrackingError("contacts need velocities and torques; log dq and tau")
+        self._q[:], self._dq[:] = sample.q, sample.dq
+        self._tau[: len(self._q)] = sample.tau
+        decisions.hear(
+            self.bands,
+            self.contact,
+            self.constants,
+            self.state,
+            self.memory,
+            self.decision,
+            self.rules,
+            float(sample.t),
+            self._q,
+            self._dq,
+            self._tau,
+        )
+        return self._events(float(sample.t))
+
+    def step(self, sample: Sample) -> tuple[LoadEvent, ...]:
+        """Take one sample with dq, ddq and torque (SI); say what happened."""
+        if sample.dq is None or sample.ddq is None or sample.tau is None:
+            raise TrackingError("the load needs dq, ddq and torque; run samples through KinematicFilter first")
+        heard: tuple[LoadEvent, ...] = ()
+        if not self._heard:
+            heard = self.hear(sample)
+            self._heard = False
+        self._q[:], self._dq[:], self._ddq[:] = sample.q, sample.dq, sample.ddq
+        n = len(self._q)
+        self._tau[:n] = sample.tau
+        if len(self._tau) > n:
+            self._tau[n:] = np.nan if sample.base_wrench is None else sample.base_wrench
+        taken = decisions.watch_sample(
+            self.constants,
+            self.state,
+            self.memory,
+            self.decision,
+            self.rules,
+            float(sample.t),
+            self._q,
+            self._dq,
+            self._ddq,
+            self._tau,
+        )
+        if not taken:
+            self.n_skipped += 1
+            return heard
+        self._nis[self.n_absorbed % NIS_WINDOW] = self.state.t[2]
+        self.n_absorbed += 1
+        return (*heard, *self._events(float(sample.t)))
+
+    def _events(self, t: float) -> tuple[LoadEvent, ...]:
+        codes = self.decision.events
+        if codes[0] == decisions.NO_EVENT:
+            return ()
+        return tuple(self._event(KINDS[int(code)], t) for code in codes if code != decisions.NO_EVENT)
+
+    def _event(self, kind: EventKind | None, t: float) -> LoadEvent:
+        assert kind is not None
+        mass = float(self.load[0])
+        return LoadEvent(kind, t, mass, self.external_torque)
+
+
+def _bank(options: LoadWatch) -> tuple[load_bank.LoadState, load_bank.LoadMemory]:
+    c, n, n_rows = options.constants, options.model.n_dof, options.n_rows
+    n_x = n_rows + 3 * n + 10
+    variances = np.concatenate([c.slow**2, c.drift[n_rows : n_rows + 3 * n] ** 2, (options.max_mass * options.scale) ** 2])
+    D = np.stack([variances] * 3)
+    # The second filter starts as the hypothesis that the hand is empty.
+    D[load_bank.PICKED, -10:] = (EMPTY_STD * options.scale) ** 2
+    start = small_body(min(EMPTY_STD, 0.1 * options.max_mass), options.reach)
+    n_states = len(c.terms.state_code)
+    state = load_bank.LoadState(
+        x=np.zeros((3, n_x)),
+        U=np.stack([np.eye(n_x)] * 3),
+        D=np.maximum(D, 1e-16),
+        R=c.white**2,
+        pi=np.stack([start] * 3),
+        likelihood=np.zeros(3),
+        touched=np.zeros(3),
+        before=np.full(n, np.nan),
+        z=np.zeros((n, n_states + 1)),
+        t=np.array([np.nan, 0.0, np.nan]),
+    )
+    memory = load_bank.LoadMemory(
+        work=work_for(c.rows, len(c.theta)),
+        body=body_scratch(),
+        terms=np.zeros((n, len(c.inertia))),
+        stack=np.zeros(max(c.terms.code.shape[1], c.terms.state_code.shape[1])),
+        rigid=np.zeros(n_rows),
+        arm=np.zeros(n_rows),
+        friction=np.zeros(n),
+        extra=np.zeros((2, n)),
+        H=np.zeros((n_rows, 10)),
+        h=np.zeros(n_x),
+        b=np.zeros(n_x),
+        scale=np.zeros(n_x),
+        gears=np.zeros(n),
+    )
+    return state, memory
+
+
+def _observer(options: LoadWatch, c: load_bank.LoadConstants) -> contact_bands.BandState:
+    n, n_states = options.model.n_dof, len(c.terms.state_code)
+    z = np.zeros
+    return contact_bands.BandState(
+        r=z(n),
+        band=np.ones(n),
+        between=z(n),
+        still=z(n),
+        p=z(n),
+        rate=z(n),
+        drive=z(n),
+        before=np.full(n, np.nan),
+        z=z((n, n_states + 1)),
+        theta=np.array(c.theta),
+        out=z((3, n)),
+        zeros=z(n),
+        speed=z(n),
+        acceleration=z(n),
+        H=z((n, 4)),
+        A=z((4, 5)),
+        numbers=np.array([np.nan, 0.0]),
+    )
