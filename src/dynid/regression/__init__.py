@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from dynid.regression.problem import Regression as Regression
     from dynid.regression.problem import Stacked as Stacked
     from dynid.regression.problem import compress as compress
+    from dynid.regression.residuals import ResidualStatistics as ResidualStatistics
     from dynid.regression.retrieval.lagrangian import RetrievalProblem as RetrievalProblem
     from dynid.regression.retrieval.lagrangian import RetrievalRun as RetrievalRun
     from dynid.regression.retrieval.objective import RetrievalObjective as RetrievalObjective
@@ -81,18 +82,23 @@ if TYPE_CHECKING:
     from dynid.regression.rows import JointRows as JointRows
     from dynid.regression.rows import RowSource as RowSource
     from dynid.regression.rows import SampleRows as SampleRows
+    from dynid.regression.run_variation import residual_statistics as residual_statistics
     from dynid.regression.status import Status as Status
     from dynid.regression.streamed_rows import StreamedRows as StreamedRows
     from dynid.regression.uncertainty import Uncertainty as Uncertainty
 
 MODULES = (
     "status",
+    "residuals",
+    "noise_colour",
     "rows",
     "streamed_rows",
     "triangle",
     "problem",
     "uncertainty",
     "estimate",
+    "drift",
+    "run_variation",
     "bootstrap",
     "least_squares",
     "auto_settings",
@@ -134,12 +140,14 @@ _HOMES = {
     "dynid.regression.model_file": ("load_model", "save_model"),
     "dynid.regression.payload": ("KnownArm", "Payload", "identify_payload"),
     "dynid.regression.problem": ("Regression", "Stacked", "compress"),
+    "dynid.regression.residuals": ("ResidualStatistics",),
     "dynid.regression.retrieval.lagrangian": ("RetrievalProblem", "RetrievalRun"),
     "dynid.regression.retrieval.objective": ("RetrievalObjective",),
     "dynid.regression.retrieval.retrieval": ("Retrieval", "RetrievalResult", "SolutionSpread"),
     "dynid.regression.retrieval.search": ("MultiStart", "SearchEngine", "SimulatedAnnealing"),
     "dynid.regression.reverse": ("ControllerSamples", "Reverse", "ReverseEstimate", "read_controller_samples"),
     "dynid.regression.rows": ("JointRows", "RowSource", "SampleRows"),
+    "dynid.regression.run_variation": ("residual_statistics",),
     "dynid.regression.status": ("Status",),
     "dynid.regression.streamed_rows": ("StreamedRows",),
     "dynid.regression.uncertainty": ("Uncertainty", "uncertainty"),

@@ -17,6 +17,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.recording.log_settings import LogSettings
 from dynid.regression.estimate import Estimate
 from dynid.regression.problem import Regression
+from dynid.regression.residuals import ResidualStatistics
 
 if TYPE_CHECKING:
     from dynid.regression.friction.fit import FrictionFit
@@ -71,6 +72,9 @@ class IdentifiedModel:
     """The same of single samples before the low-pass, N·m or N: what a filter meets that follows them."""
     noise_memory: Float[Array, " n_dof"] | None = None
     """Time in s over which each joint's residual is correlated, one exponential's time constant; None likewise."""
+    residuals: ResidualStatistics | None = None
+    """What held-out residuals look like (SI): noise, its memory, standstill, drift between runs, scale of the torque;
+    None where they were not measured, as in files of version 0.1."""
     results: Json = field(default_factory=dict)
     """What the commands printed: condition number, errors, logs."""
     provenance: Json = field(default_factory=dict)
@@ -90,6 +94,7 @@ class IdentifiedModel:
         provenance: Json,
         row_period: float = np.nan,
         sample_noise: Float[Array, " n_dof"] | None = None,
+        residuals: ResidualStatistics | None = None,
     ) -> IdentifiedModel:
         """An estimate with all that later stages need of it (SI).
 
@@ -101,6 +106,7 @@ class IdentifiedModel:
             provenance: inputs with hashes, versions, options.
             row_period: time in s between neighbouring rows, for the memory of the noise.
             sample_noise: standard deviation of the residual of single samples, by joint, N·m or N.
+            residuals: statistics of held-out residuals (SI).
         """
         stacked = regression.stacked(estimate.weights)
         # Rows that forget after a time T long against their period inflate a variance by 2 T over that period.
@@ -120,6 +126,7 @@ class IdentifiedModel:
             noise=estimate.uncertainty.noise,
             sample_noise=sample_noise,
             noise_memory=memory if np.isfinite(row_period) else None,
+            residuals=residuals,
             results=results,
             provenance=provenance,
         )
@@ -191,6 +198,8 @@ class IdentifiedModel:
             problem=None,
             settings=settings,
             noise=found.fit.rmse,
+            # Those of another friction.
+            residuals=None,
             results=results,
             provenance={**provenance, "of": dict(self.provenance)},
         )

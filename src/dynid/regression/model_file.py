@@ -22,6 +22,7 @@ from dynid.dynamics.motion import random_motion
 from dynid.errors import ModelFileError
 from dynid.recording.log_settings import LogSettings
 from dynid.regression.model import Compressed, IdentifiedModel, Json
+from dynid.regression.residuals import ResidualStatistics
 
 __all__ = ["FORMAT", "load_model", "save_model"]
 
@@ -101,6 +102,7 @@ def _encoded(model: IdentifiedModel) -> dict[str, object]:
         "noise": None if model.noise is None else [_number(value) for value in model.noise],
         "sample_noise": None if model.sample_noise is None else [_number(value) for value in model.sample_noise],
         "noise_memory": None if model.noise_memory is None else [_number(value) for value in model.noise_memory],
+        "residuals": None if model.residuals is None else model.residuals.stored(),
         "results": _plain(model.results),
         "provenance": _plain(model.provenance),
     }
@@ -134,6 +136,8 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
     settings = LogSettings.restored({"cutoff_hz": cutoff_hz, **_mapping(content.get("log_settings", {}))})
     results = _mapping(content["results"])
     n_dof = (model.n_dof,)
+    residuals = content.get("residuals")
+    n_terms = model.n_params - model.n_inertial
     return IdentifiedModel(
         model=model,
         base=base,
@@ -156,6 +160,9 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
         noise=_optional(content.get("noise", results.get("noise")), n_dof, "noise"),
         sample_noise=_optional(content.get("sample_noise", _train_rmse(results)), n_dof, "sample_noise"),
         noise_memory=_optional(content.get("noise_memory"), n_dof, "noise_memory"),
+        residuals=None
+        if residuals is None
+        else ResidualStatistics.restored(_mapping(residuals), model.n_dof, n_terms, base.n_base),
         results=results,
         provenance=_mapping(content["provenance"]),
     )

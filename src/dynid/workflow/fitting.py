@@ -31,6 +31,8 @@ class FittedRows:
     regression: Regression
     samples: Samples
     """Of the first log."""
+    runs: tuple[Samples, ...] = ()
+    """Of every log; of a long one its first piece."""
     choice: FrictionChoice | None = None
     """Friction, where it was searched for."""
     delay: DelayChoice | None = None
@@ -50,7 +52,7 @@ def fitted_rows(
     progress("reading and conditioning the logs")
     plans, held = _conditioned(job, model, base, logs, progress)
     if not job.fit.searches_friction:
-        return FittedRows(model, base, compressed(model, base, logs, plans, held, progress), held[0])
+        return FittedRows(model, base, compressed(model, base, logs, plans, held, progress), held[0], tuple(held))
     from dynid.regression.friction.choice import choose_friction
     from dynid.regression.friction.delay import choose_delay
 
@@ -69,7 +71,9 @@ def fitted_rows(
     model = job.fit.torque_model(model.robot, choice)
     base = base_parameters(model)
     progress("compressing the logs")
-    return FittedRows(model, base, compressed(model, base, logs, plans, held, progress), held[0], choice, delay)
+    return FittedRows(
+        model, base, compressed(model, base, logs, plans, held, progress), held[0], tuple(held), choice, delay
+    )
 
 
 def _search_rows(job: IdentifyJob, model: TorqueModel, logs: Sequence[Log], held: Sequence[Samples]) -> FrictionRows:

@@ -20,11 +20,14 @@ from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
 from dynid.regression.estimate import Estimate, Estimator, FitError
+from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
+from dynid.regression.residuals import ResidualStatistics
 from dynid.regression.rows import SampleRows
+from dynid.regression.run_variation import residual_statistics
 from dynid.regression.status import Status
 from dynid.review.checks.overlap import overlap_findings
 from dynid.review.examination import review_log
@@ -171,8 +174,10 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
     resampled = _resampled(job, fit.regression, progress)
+    progress("leaving out runs in turn")
+    residuals = _residuals(job, estimate, fit)
     progress("predicting")
-    result = _model(job, estimate, fit, (*logs, *held_out), findings)
+    result = _model(job, estimate, fit, (*logs, *held_out), findings, residuals)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
     validation = tuple(predicted(result, samples, raw=job.raw) for samples in unseen)
@@ -251,7 +256,12 @@ def _resampled(job: IdentifyJob, regression: Regression, progress: Progress) -> 
 
 
 def _model(
-    job: IdentifyJob, estimate: Estimate, fit: FittedRows, logs: Sequence[Log], findings: Sequence[Finding]
+    job: IdentifyJob,
+    estimate: Estimate,
+    fit: FittedRows,
+    logs: Sequence[Log],
+    findings: Sequence[Finding],
+    residuals: ResidualStatistics | None,
 ) -> IdentifiedModel:
     """The estimate with all that later jobs need of it."""
     plan = fit.samples.plan
@@ -284,6 +294,7 @@ def _model(
         settings=settings,
         row_period=plan.every / plan.low_pass.rate_hz,
         sample_noise=_sample_noise(estimate, fit.samples),
+        residuals=residuals,
         results={
             "condition_number": estimate.condition_number,
             "relative_error_percent": estimate.fit.relative_percent,
@@ -295,6 +306,14 @@ def _model(
         },
         provenance=origin,
     )
+
+
+def _residuals(job: IdentifyJob, estimate: Estimate, fit: FittedRows) -> ResidualStatistics | None:
+    """What the model leaves of runs, or segments, that are left out of the fit in turn."""
+    estimator = job.fit.made_estimator(job.seed)
+    # Refits take factors, and must be quick; what they predict hardly depends on the estimator.
+    quick = estimator.fit if not estimator.needs_rows and estimator.name != "retrieval" else Feasible().fit
+    return residual_statistics(fit.model, fit.base, fit.runs, quick, estimate)
 
 
 def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"]:
