@@ -25,7 +25,7 @@ from dynid.arrays import Array
 from dynid.tracking.contact import momentum
 from dynid.tracking.load_bank import NOTHING
 from dynid.tracking.rows import predict_rows
-from dynid.tracking.terms import fill_terms, follow_path
+from dynid.tracking.terms import begin_path, fill_terms, follow_path, keep_to_velocity
 
 __all__ = [
     "BandConstants",
@@ -37,8 +37,13 @@ __all__ = [
 
 PAUSE = 5.0
 """Time between samples, over the time constant of the observer, after which it starts afresh."""
-UNRESOLVED = 0.5
+UNRESOLVED = 0.2
 """Share of a change of momentum rate within one sample that stays unknown."""
+
+USUAL_TIME = 10.0
+"""Time over which the external torque of free motion is averaged, s."""
+TYPICAL = 3.0
+"""Standard deviations beyond which a torque counts no further for that average."""
 
 
 class BandConstants(NamedTuple):
@@ -77,6 +82,8 @@ class BandState(NamedTuple):
     """(n_dof,) variance from what happened between samples, (N·m)²."""
     still: Array
     """(n_dof,) variance from friction near standstill, (N·m)²."""
+    usual: Array
+    """(n_dof,) mean square of the external torque over the last seconds without contact, (N·m)²."""
     p: Array
     """(n_dof,) momentum at the sample before."""
     rate: Array
@@ -102,7 +109,7 @@ class BandState(NamedTuple):
     A: Array
     """(4, 5) normal equations of a weight."""
     numbers: Array
-    """Time of the last sample (s, nan before the first), sum of squares now."""
+    """Time of the last sample (s, nan before the first), sum of squares now, and its short average."""
 
 
 @njit(cache=True, nogil=True)
@@ -118,13 +125,14 @@ def external_torque(k, o, c, s, m, t, q, dq, tau):
     fresh = np.isnan(o.numbers[0])
     dt = 0.0 if fresh else t - o.numbers[0]
     fresh = fresh or dt > PAUSE / k.gain
-    if np.isnan(o.before[0]):
-        for j in range(n):
-            o.before[j] = q[j]
     last = c.theta.shape[0] - 10
     for a in range(10):
         o.theta[last + a] = s.pi[NOTHING, a]
-    follow_path(c.terms, q, o.before, o.z, m.stack)
+    if np.isnan(o.before[0]):
+        begin_path(c.terms, q, dq, k.standstill_speed, o.before, o.z, m.stack)
+    else:
+        keep_to_velocity(q, dq, dt, o.before)
+        follow_path(c.terms, q, o.before, o.z, m.stack)
     momentum(c.rows, q, dq, o.theta, m.work, o.out)
     _friction(k, o, c, s, m, dq)
     x, total = s.x[NOTHING], 0.0
@@ -153,10 +161,36 @@ def external_torque(k, o, c, s, m, t, q, dq, tau):
             o.acceleration[j] = forget * (o.acceleration[j] + k.gain * (dq[j] - o.speed[j]))
         o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
         noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
-        o.band[j] = np.sqrt(k.slow[j] * k.slow[j] + noise + o.between[j] + o.still[j])
+        unsure = _unsure(s, n, j, m.friction[j], m.H[j])
+        usual = max(k.slow[j] * k.slow[j] + noise, o.usual[j])
+        o.band[j] = np.sqrt(usual + o.between[j] + o.still[j] + unsure)
+        if o.numbers[2] < k.threshold and not near:
+            size = min(o.r[j] * o.r[j], TYPICAL * TYPICAL * usual)
+            o.usual[j] += min(1.0, dt / USUAL_TIME) * (size - o.usual[j])
         if not lost:
             total += (o.r[j] / o.band[j]) ** 2
     o.numbers[0], o.numbers[1] = t, total
+    return total
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _unsure(s, n_dof, j, friction, h):
+    """Variance of one torque from what is not known of offset, friction and load; h is the load's row."""
+    n_x, U, D, n_rows = s.x.shape[1], s.U[NOTHING], s.D[NOTHING], s.R.shape[0]
+    first, o, f = n_x - 10, n_rows + j, n_rows + n_dof + j
+    total = 0.0
+    for k in range(o, n_x):
+        seen = 1.0 if k == o else U[k, o]
+        if k == f:
+            seen += friction
+        elif k > f:
+            seen += U[k, f] * friction
+        if k >= first:
+            seen += h[k - first]
+            for a in range(k - first):
+                seen += U[k, first + a] * h[a]
+        total += D[k] * seen * seen
     return total
 
 
@@ -212,7 +246,7 @@ def _evidence(o, n, H, prior, A):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def load_like(k, o, c, s, m, q, mass_std):
+def load_like(k, o, c, s, m, q, mass_std, likeness):
     """How much better (in nats) a contact explains the external torque now than another load does; above 0: contact."""
     n = q.shape[0]
     predict_rows(c.rows, q, o.speed, o.acceleration, c.theta, m.work)
@@ -231,7 +265,7 @@ def load_like(k, o, c, s, m, q, mass_std):
         z = o.r[j] / o.band[j]
         # A contact further in leaves the joints beyond it alone: each joint takes part or not, whichever is likelier.
         touch += max(0.0, 0.5 * (z * z * ratio / (1.0 + ratio) - np.log(1.0 + ratio)))
-    return touch - weight
+    return (1.0 - likeness) * touch - weight
 
 
 @njit(cache=True, nogil=True)

@@ -20,7 +20,9 @@ from dynid.arrays import Array
 from dynid.tracking.load_bank import (
     CONTACT,
     NOTHING,
+    OLDER,
     PICKED,
+    SAVED,
     absorb_sample,
     branch_contact,
     branch_load,
@@ -48,8 +50,10 @@ NO_EVENT, INITIAL_LOAD, PICK, PLACE, CHANGE, CONTACT_BEGAN, CONTACT_OVER = range
 """What a step may have to say."""
 UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
 """Phases: the load is not known yet; it is; something happened; something touches the arm."""
-PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, LINK, EXPLAINED = range(12)
+PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, LINK, EXPLAINED, ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT = range(16)
 """Places of the running numbers."""
+SETTLING = 0.9
+"""Standard deviation of mass over that of the announcement, below which the announcement is refined."""
 NEWTON_STEPS = 2
 """Of the load towards its maximum a posteriori, per sample."""
 
@@ -65,6 +69,8 @@ class Rules(NamedTuple):
     """Longest time that a hypothesis lives, s."""
     evidence: float
     """Lead in log-likelihood that decides."""
+    likeness: float
+    """Share of what free torques explain that a load may leave to them, and still be a load."""
     sure: float
     """Standard deviations of mass beyond which its change has a sign."""
     initial_std: float
@@ -76,11 +82,18 @@ class Rules(NamedTuple):
     hold: float
     """Time for which it must last, s."""
     confirm: float
-    """Time for which external torque must stay beyond its band before it counts, s."""
+    """Time over which the sum of squares of the external torque is averaged, s."""
     clear: float
     """Time without external torque after which a contact is over, s."""
+    at_once: float
+    """Time within which a contact that is no load at first sight is called; later the likelihoods decide, s."""
     lead: float
     """Time before the external torque left its band at which it may have begun, s."""
+    lag: float
+    """Time after that from which on samples count for a hypothesis, s: one that has seen the load before the change is
+    worth less than one that misses its first samples."""
+    keep: float
+    """Time for which past states of the filter are kept, s."""
 
 
 class DecisionState(NamedTuple):
@@ -119,8 +132,27 @@ def _say(d, event):
 @njit(cache=True, nogil=True)
 @no_type_check
 def _rebranch(c, s, m, d, t):
-    branch_load(c, s, m)
+    branch_load(c, s, m, NOTHING)
     d.numbers[BRANCHED] = t
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _save(s, d, r, t):
+    """Keep what the first filter is now for a while."""
+    n = d.numbers
+    if t - n[SAVED_AT] >= r.keep or np.isnan(n[SAVED_AT]):
+        copy_filter(s, SAVED, OLDER)
+        copy_filter(s, NOTHING, SAVED)
+        n[OLDER_AT], n[SAVED_AT] = n[SAVED_AT], t
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _forget_saved(s, d, t):
+    copy_filter(s, NOTHING, SAVED)
+    copy_filter(s, NOTHING, OLDER)
+    d.numbers[SAVED_AT], d.numbers[OLDER_AT] = t, t
 
 
 @njit(cache=True, nogil=True)
@@ -136,10 +168,11 @@ def _accept_load(c, s, m, d, r, t):
         _say(d, PICK if change > 0.0 else PLACE)
     else:
         _say(d, CHANGE)
-    d.numbers[ANNOUNCED], d.numbers[AWAY] = s.pi[NOTHING, 0], np.inf
+    d.numbers[ANNOUNCED], d.numbers[ANNOUNCED_STD], d.numbers[AWAY] = s.pi[NOTHING, 0], std, np.inf
     d.numbers[PHASE], d.numbers[CALLED], d.numbers[EXPLAINED] = KNOWN, 0.0, t
-    d.numbers[ONSET], d.numbers[BEYOND] = np.nan, np.nan
+    d.numbers[ONSET], d.numbers[BEYOND], d.numbers[RESTART] = np.nan, np.nan, 1.0
     d.active[CONTACT] = False
+    _forget_saved(s, d, t)
     _rebranch(c, s, m, d, t)
     return True
 
@@ -157,29 +190,37 @@ def _first_load(c, s, m, d, r, t, lead):
     if empty:
         copy_filter(s, PICKED, NOTHING)
     d.numbers[PHASE], d.numbers[ANNOUNCED], d.numbers[EXPLAINED] = KNOWN, s.pi[NOTHING, 0], t
+    d.numbers[ANNOUNCED_STD] = mass_std(s, NOTHING)
     _say(d, INITIAL_LOAD)
+    _forget_saved(s, d, t)
     _rebranch(c, s, m, d, t)
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
 def _slow_change(s, d, r, t):
-    mass = s.pi[NOTHING, 0]
+    mass, std = s.pi[NOTHING, 0], mass_std(s, NOTHING)
     change = abs(mass - d.numbers[ANNOUNCED])
-    if change <= max(r.slow_mass, r.sure * mass_std(s, NOTHING)):
+    then = d.numbers[ANNOUNCED_STD]
+    if change <= max(r.slow_mass, r.sure * np.sqrt(std * std + then * then)):
         d.numbers[AWAY] = np.inf
+        if std < SETTLING * then:
+            # What was announced gets known better: no change of the load.
+            d.numbers[ANNOUNCED], d.numbers[ANNOUNCED_STD] = mass, std
         return
     d.numbers[AWAY] = min(d.numbers[AWAY], t)
     if t - d.numbers[AWAY] >= r.hold:
-        d.numbers[ANNOUNCED], d.numbers[AWAY] = mass, np.inf
+        d.numbers[ANNOUNCED], d.numbers[ANNOUNCED_STD], d.numbers[AWAY] = mass, std, np.inf
         _say(d, CHANGE)
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _raise_suspicion(c, s, m, d, t):
-    _rebranch(c, s, m, d, t)
-    branch_contact(c, s, m)
+def _raise_suspicion(c, s, m, d, r, t, onset):
+    source = SAVED if d.numbers[SAVED_AT] < onset - r.lead else OLDER
+    branch_load(c, s, m, source)
+    branch_contact(c, s, m, source)
+    d.numbers[BRANCHED] = t
     d.active[CONTACT], d.numbers[PHASE], d.numbers[ONSET] = True, SUSPECT, np.nan
 
 
@@ -187,15 +228,16 @@ def _raise_suspicion(c, s, m, d, t):
 @no_type_check
 def _known(c, s, m, d, r, t, lead):
     n = d.numbers
-    if t >= n[ONSET]:
-        _raise_suspicion(c, s, m, d, t)
+    if t >= n[ONSET] + r.lag:
+        _raise_suspicion(c, s, m, d, r, t, n[ONSET])
         return
     if n[CALLED] == 2.0:
         n[CALLED] = 0.0
     if lead > r.evidence:
         # It changed some time since the branch: compare anew from here on, on samples after the change only.
-        _raise_suspicion(c, s, m, d, t)
+        _raise_suspicion(c, s, m, d, r, t, t - r.keep)
         return
+    _save(s, d, r, t)
     if t - n[BRANCHED] >= r.renew:
         _rebranch(c, s, m, d, t)
     _slow_change(s, d, r, t)
@@ -209,11 +251,17 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
     ended = t >= n[QUIET]
     if age < r.decide and not ended:
         return
-    if age >= r.decide and picked > max(nothing, contact) + r.evidence and not ended:
+    # Errors of the model grow with the torque that is to be explained; free torques follow them, a load does not.
+    slack = r.evidence + r.likeness * max(0.0, contact - nothing)
+    explained = picked > nothing + r.evidence and not ended
+    if explained and (picked > contact + r.evidence or (age >= r.longest and picked > contact - slack)):
         _accept_load(c, s, m, d, r, t)
         return
-    touched = n[CALLED] > 0.0 or (contact > nothing + r.evidence and contact > picked)
-    if not ended and age < r.longest and not (touched and contact > picked + r.evidence):
+    seen = n[LAST_BEYOND] > n[BRANCHED] - r.decide
+    touched = n[CALLED] > 0.0 or (
+        seen and contact > nothing + r.evidence and contact > picked + (0.0 if ended else slack)
+    )
+    if not ended and age < r.longest and not touched:
         return
     d.active[CONTACT] = False
     if not touched:
@@ -237,6 +285,7 @@ def _touched(c, s, m, d, r, t, lead):
     n = d.numbers
     if t >= n[QUIET]:
         release_contact(c, s, m)
+        _forget_saved(s, d, t)
         n[PHASE], n[QUIET] = KNOWN, np.inf
         _rebranch(c, s, m, d, t)
         return
@@ -277,8 +326,17 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
 def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     """One sample as it comes, without acceleration, into the contact watch; events are those of `d.events`."""
     d.events[0], d.events[1] = NO_EVENT, NO_EVENT
-    total = external_torque(k, o, c, s, m, t, q, dq, tau)
     n = d.numbers
+    if n[RESTART] > 0.0:
+        # The load is another one: what it pulled with until now is no external torque.
+        n[RESTART], o.numbers[2] = 0.0, 0.0
+        for j in range(q.shape[0]):
+            o.r[j] = 0.0
+    dt = t - o.numbers[0]
+    total = external_torque(k, o, c, s, m, t, q, dq, tau)
+    if np.isfinite(total) and np.isfinite(dt):
+        o.numbers[2] += (total - o.numbers[2]) * dt / (dt + r.confirm)
+        total = o.numbers[2]
     if n[PHASE] == UNKNOWN or np.isnan(total):
         return
     beyond = total > k.threshold
@@ -295,12 +353,11 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         return  # the observer is still on its way to the new load
     if np.isnan(n[BEYOND]):
         n[BEYOND] = t
-    if t - n[BEYOND] < r.confirm:
-        return
     if n[PHASE] == KNOWN and np.isnan(n[ONSET]):
-        n[ONSET], n[QUIET] = n[BEYOND] - r.lead, np.inf
+        n[ONSET], n[QUIET] = n[BEYOND], np.inf
     if n[QUIET] <= t:
         n[QUIET] = np.inf
-    if n[CALLED] != 1.0 and load_like(k, o, c, s, m, q, mass_std(s, NOTHING)) > r.evidence:
+    at_once = t - n[BEYOND] < r.at_once
+    if at_once and n[CALLED] != 1.0 and load_like(k, o, c, s, m, q, mass_std(s, NOTHING), r.likeness) > r.evidence:
         n[CALLED], n[LINK] = 1.0, touched_link(k, o)
         _say(d, CONTACT_BEGAN)

@@ -27,11 +27,13 @@ from dynid.arrays import Array
 from dynid.tracking.core import _scale_factors, absorb_row, add_noise
 from dynid.tracking.load_body import BodyScratch, nearest_body
 from dynid.tracking.rows import RowArrays, Work, predict_rows
-from dynid.tracking.terms import TermArrays, fill_terms, follow_path
+from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity
 
 __all__ = [
     "CONTACT",
     "NOTHING",
+    "OLDER",
+    "SAVED",
     "PICKED",
     "LoadConstants",
     "LoadMemory",
@@ -44,14 +46,15 @@ __all__ = [
     "release_contact",
 ]
 
-NOTHING, PICKED, CONTACT = 0, 1, 2
-"""Filters of the bank: the load is what it was; it changed; something touches the arm."""
+NOTHING, PICKED, CONTACT, SAVED, OLDER = range(5)
+"""Filters of the bank: the load is what it was; it changed; something touches the arm. The last two do not run: they
+are what the first was a moment ago, so that a hypothesis starts from before the change, not from its first samples."""
 OUTLIER = 4.0
 """Standard deviations beyond which a row counts less: its weight falls as one over its size (Huber)."""
-SLOWEST = 1e-6
-"""Factor on a standard deviation below which it is none."""
-NOISE_RANGE = 4.0
-"""Factor by which the white noise of a row may come to differ from that of the identified model."""
+LEAST_NOISE, MOST_NOISE = 0.05, 4.0
+"""White noise of a row over that of the identified model, at least and at most."""
+SLOWEST = 0.02
+"""Pace of slow errors over that of the model, at least: smooth errors change less from sample to sample."""
 
 
 class LoadConstants(NamedTuple):
@@ -88,7 +91,7 @@ class LoadConstants(NamedTuple):
     walk: Array
     """(10,) random walk of the load, SI per √s."""
     jump: Array
-    """(10,) standard deviation of a load change, SI."""
+    """(10, 10) rows whose outer products add up to the covariance of a load change, SI."""
     touch: Array
     """(n_rows,) standard deviation of the torque of a contact, N·m or N."""
     touch_time: float
@@ -103,19 +106,23 @@ class LoadState(NamedTuple):
     """Everything the next step depends on; fixed in size."""
 
     x: Array
-    """(3, n_x) means of the three filters."""
+    """(5, n_x) means of the filters."""
     U: Array
-    """(3, n_x, n_x) unit triangular factors, by columns."""
+    """(5, n_x, n_x) unit triangular factors, by columns."""
     D: Array
-    """(3, n_x)"""
+    """(5, n_x)"""
     R: Array
     """(n_rows,) variances of the white noise."""
+    pace: Array
+    """(n_rows,) how fast slow errors change over what the model says; at most 1."""
     pi: Array
-    """(3, 10) the loads: always bodies, SI."""
+    """(5, 10) the loads: always bodies, SI."""
+    barrier: Array
+    """(5,) weight of the barrier that keeps each load inside the cone."""
     likelihood: Array
-    """(3,) log-likelihood since the last branch."""
+    """(5,) log-likelihood since the last branch."""
     touched: Array
-    """(3,) 1 where the filter takes slow torque for a contact."""
+    """(5,) 1 where the filter takes slow torque for a contact."""
     before: Array
     """(n_dof,) positions of the sample before, rad or m."""
     z: Array
@@ -152,13 +159,14 @@ class LoadMemory(NamedTuple):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def predict_arm(c, s, m, q, dq, ddq):
+def predict_arm(c, s, m, dt, q, dq, ddq):
     """The arm's torque and the load's rows at a sample; friction goes on from the sample before."""
     n, n_rows = q.shape[0], s.R.shape[0]
     if np.isnan(s.before[0]):
-        for j in range(n):
-            s.before[j] = q[j]
-    follow_path(c.terms, q, s.before, s.z, m.stack)
+        begin_path(c.terms, q, dq, c.standstill_speed, s.before, s.z, m.stack)
+    else:
+        keep_to_velocity(q, dq, dt, s.before)
+        follow_path(c.terms, q, s.before, s.z, m.stack)
     if c.gear.shape[0] > 0:
         predict_rows(c.rows, q, dq, ddq, c.gear, m.work)
         for j in range(n):
@@ -218,7 +226,7 @@ def _time_update(c, s, b, dt, dq, m):
     for i in range(n_x):
         scale[i] = 1.0
         if i < n_rows:
-            scale[i] = np.exp(-dt / (c.touch_time if touched else c.memory[i]))
+            scale[i] = np.exp(-dt / c.touch_time) if touched else np.exp(-dt * s.pace[i] / c.memory[i])
         elif i < n_x - 10 and c.drift[i] > 0.0:
             scale[i] = decay
         x[i] *= scale[i]
@@ -308,9 +316,11 @@ def _absorb(c, s, b, m, tau, dt, adapt):
         if adapt:
             pace = min(0.05, dt / c.noise_time)
             push = min(ratio, OUTLIER * OUTLIER) - 1.0
-            least, most = c.white[r] / NOISE_RANGE, c.white[r] * NOISE_RANGE
+            least, most = c.white[r] * LEAST_NOISE, c.white[r] * MOST_NOISE
             value = R[r] * (1.0 + pace * (noise / S) * push)
             R[r] = min(most * most, max(least * least, value))
+            fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
+            s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + pace * min(1.0, fresh / S) * push)))
     s.likelihood[b] += likelihood
     return nis * n_rows / max(count, 1)
 
@@ -325,7 +335,7 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
     if not good:
         return False
     dt = 0.0 if np.isnan(s.t[0]) else min(t - s.t[0], c.gap)
-    predict_arm(c, s, m, q, dq, ddq)
+    predict_arm(c, s, m, dt, q, dq, ddq)
     n_x = s.x.shape[1]
     for b in range(3):
         if not active[b]:
@@ -333,7 +343,7 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
         _loaded_terms(c, s, m, dq, ddq, s.pi[b])
         _time_update(c, s, b, dt, dq, m)
         nis = _absorb(c, s, b, m, tau, dt, b == NOTHING and not active[CONTACT] and s.touched[b] == 0.0)
-        distance[b] = nearest_body(c.E, s.x[b], s.U[b], s.D[b], n_x - 10, c.limits, n_newton, s.pi[b], m.body)
+        distance[b] = nearest_body(c.E, s.x[b], s.U[b], s.D[b], n_x - 10, c.limits, n_newton, s.pi[b], s.barrier, b, m.body)
         if b == NOTHING:
             s.t[2] = nis
     s.t[0] = t
@@ -353,6 +363,7 @@ def copy_filter(s, source, target):
     for a in range(10):
         s.pi[target, a] = s.pi[source, a]
     s.likelihood[target], s.touched[target] = s.likelihood[source], s.touched[source]
+    s.barrier[target] = s.barrier[source]
 
 
 @njit(cache=True, nogil=True)
@@ -364,50 +375,54 @@ def _renew(s, b, i, variance, m):
     for j in range(i + 1, n_x):
         U[j, i] = 0.0
     for j in range(i):
-        # Its column carried variance to those before it, which stays theirs.
-        push = U[i, j]
-        if push != 0.0:
-            m.scale[j] = push
-        else:
-            m.scale[j] = 0.0
+        m.scale[j] = U[i, j]
         U[i, j] = 0.0
     kept = D[i]
     D[i] = variance
-    # P of the states before: + kept · u uᵀ, a rank-one update of their factors.
-    cc = kept
-    for j in range(i - 1, -1, -1):
-        push = m.scale[j]
-        d = D[j] + cc * push * push
-        if d <= 0.0:
-            continue
-        gain = push * cc / d
-        cc = cc * D[j] / d
-        D[j] = d
-        row = U[j]
-        for k in range(j):
-            left = m.scale[k] - push * row[k]
-            m.scale[k] = left
-            row[k] += gain * left
+    # What it shared with the states before it stays theirs.
+    _add_direction(U, D, i, kept, m.scale)
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def branch_load(c, s, m):
-    """Start the hypothesis that the load changes now."""
-    copy_filter(s, NOTHING, PICKED)
+def _add_direction(U, D, n, variance, a):
+    """The factors of P + variance·a aᵀ over the first n states (Agee and Turner); a is used up."""
+    for j in range(n - 1, -1, -1):
+        push = a[j]
+        d = D[j] + variance * push * push
+        if d <= 0.0:
+            continue
+        gain = push * variance / d
+        variance = variance * D[j] / d
+        D[j] = d
+        row = U[j]
+        for k in range(j):
+            a[k] -= push * row[k]
+            row[k] += gain * a[k]
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def branch_load(c, s, m, source):
+    """Start the hypothesis that the load changes now, from a filter that has not seen the change."""
+    copy_filter(s, source, PICKED)
     if s.touched[PICKED] > 0.0:
         _unmark(c, s, PICKED, m)
     n_x = s.x.shape[1]
     for a in range(10):
-        add_noise(s.U[PICKED], s.D[PICKED], n_x - 10 + a, c.jump[a] * c.jump[a], m.b)
+        for i in range(n_x - 10):
+            m.b[i] = 0.0
+        for i in range(10):
+            m.b[n_x - 10 + i] = c.jump[a, i]
+        _add_direction(s.U[PICKED], s.D[PICKED], n_x, 1.0, m.b)
     s.likelihood[NOTHING], s.likelihood[PICKED] = 0.0, 0.0
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def branch_contact(c, s, m):
-    """Start the hypothesis that something touches the arm now."""
-    copy_filter(s, NOTHING, CONTACT)
+def branch_contact(c, s, m, source):
+    """Start the hypothesis that something touches the arm now, from a filter that has not felt it."""
+    copy_filter(s, source, CONTACT)
     s.touched[CONTACT] = 1.0
     for i in range(s.R.shape[0]):
         add_noise(s.U[CONTACT], s.D[CONTACT], i, c.touch[i] * c.touch[i], m.b)

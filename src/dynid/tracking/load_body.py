@@ -25,10 +25,14 @@ from numba import njit
 from dynid.arrays import Array, Float
 from dynid.chain.inertia import InertialParameters
 
-__all__ = ["BodyScratch", "body_scratch", "is_body", "nearest_body", "pseudo_basis", "small_body"]
+__all__ = ["BARRIER", "BodyScratch", "body_scratch", "is_body", "nearest_body", "pseudo_basis", "small_body", "typical_bodies"]
 
 BARRIER = 0.02
 """μ, the weight of the prior det(J)^μ, in units of log-likelihood: what a fiftieth of a nat may decide."""
+RISE, FALL, HIGHEST = 10.0, 0.3, 1e4
+"""Factors on the weight of the barrier after a shortened and after a whole step, and its largest value."""
+N_BODIES = 2000
+"""Bodies over which the second moments of a load are taken."""
 HALVINGS = 30
 """Of a step that would leave the cone; each is a factor of two."""
 
@@ -70,6 +74,23 @@ def small_body(mass: float, reach: float) -> Float[Array, " 10"]:
     """A ball of `mass` (kg) at the flange, a third of `reach` (m) in radius of gyration: where a load starts."""
     ball = InertialParameters.from_com(mass, np.zeros(3), mass * (reach / 3.0) ** 2 * np.eye(3))
     return np.array(ball.pi)
+
+
+def typical_bodies(mass: float, lever: float, size: float) -> Float[Array, "10 10"]:
+    """Second moments (SI) of the ten parameters over bodies of a root mean square mass (kg).
+
+    Their centres lie within `lever` (m, σ of each coordinate) of the flange, and their radii of gyration about it are
+    between a third and all of `size` (m). Mass, first moment and inertia of a body go together; so does the prior.
+    """
+    rng = np.random.default_rng(0)
+    bodies = []
+    for _ in range(N_BODIES):
+        second = np.diag((size * rng.uniform(1.0 / 3.0, 1.0, 3)) ** 2) / 3.0
+        turned = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        inertia = np.trace(second) * np.eye(3) - turned @ second @ turned.T
+        bodies.append(InertialParameters.from_com(1.0, lever * rng.standard_normal(3), inertia).pi)
+    stacked = np.array(bodies)
+    return mass**2 * stacked.T @ stacked / N_BODIES
 
 
 @njit(cache=True, nogil=True)
@@ -170,16 +191,30 @@ def _information(U, D, first, W, T):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def nearest_body(E, x, U, D, first, limits, n_steps, pi, m):
+def _restart(mass, limits, pi):
+    """A ball at the flange of about this mass, well inside the cone: for a load that rounding has put on its edge."""
+    m = min(0.9 * limits[0], max(0.01 * limits[0], mass))
+    r = m * (limits[1] / 3.0) ** 2
+    pi[0], pi[4], pi[6], pi[9] = m, r, r, r
+    pi[1], pi[2], pi[3], pi[5], pi[7], pi[8] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def nearest_body(E, x, U, D, first, limits, n_steps, pi, weight, b, m):
     """Move the load π by Newton steps to the maximum a posteriori; return half the squared distance from the Gaussian.
 
-    π must lie inside the cone and stays there. `limits` are the largest mass (kg) and the reach (m).
+    π must lie inside the cone and stays there. `limits` are the largest mass (kg) and the reach (m). ``weight[b]`` is
+    the weight of the barrier: it rises where a step would leave the cone, so that π moves through the middle, and
+    falls back to `BARRIER` with every whole step.
     """
     W, J, inverse, A, H, g = m.W, m.J, m.inverse, m.A, m.H, m.g
     _information(U, D, first, W, m.T)
     for _ in range(n_steps):
         if not is_body(E, pi, limits, J):
-            break
+            _restart(x[first], limits, pi)
+            is_body(E, pi, limits, J)
+        mu = weight[b]
         _inverse_of_factor(J, inverse)
         moment = 0.0
         for i in range(3):
@@ -196,18 +231,18 @@ def nearest_body(E, x, U, D, first, limits, n_steps, pi, m):
                     A[a, i, k] = total
                 trace += A[a, i, i]
             rise = (limits[1] * limits[1] if a == 0 else 0.0) - E[a, 0, 0] - E[a, 1, 1] - E[a, 2, 2]
-            g[a] = -BARRIER * (trace + rise / room - (1.0 / left if a == 0 else 0.0))
+            g[a] = -mu * (trace + rise / room - (1.0 / left if a == 0 else 0.0))
             m.trial[a] = rise / room
-            for b in range(10):
-                g[a] += W[a, b] * (pi[b] - x[first + b])
+            for k in range(10):
+                g[a] += W[a, k] * (pi[k] - x[first + k])
         for a in range(10):
-            for b in range(a + 1):
-                total = m.trial[a] * m.trial[b]
+            for k in range(a + 1):
+                total = m.trial[a] * m.trial[k]
                 for i in range(4):
-                    for k in range(4):
-                        total += A[a, i, k] * A[b, k, i]
-                H[a, b] = W[a, b] + BARRIER * total
-        H[0, 0] += BARRIER / (left * left)
+                    for j in range(4):
+                        total += A[a, i, j] * A[k, j, i]
+                H[a, k] = W[a, k] + mu * total
+        H[0, 0] += mu / (left * left)
         if not _solve(H, g, m.step):
             break
         share = 1.0
@@ -221,8 +256,12 @@ def nearest_body(E, x, U, D, first, limits, n_steps, pi, m):
                     pi[a] += safe * m.step[a]
                 break
             share *= 0.5
+        if share == 1.0:
+            weight[b] = max(BARRIER, FALL * mu)
+        else:
+            weight[b] = min(HIGHEST, RISE * mu)
     distance = 0.0
     for a in range(10):
-        for b in range(10):
-            distance += (pi[a] - x[first + a]) * W[a, b] * (pi[b] - x[first + b])
+        for k in range(10):
+            distance += (pi[a] - x[first + a]) * W[a, k] * (pi[k] - x[first + k])
     return 0.5 * distance

@@ -11,6 +11,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import TrackingError
 from dynid.regression.model import IdentifiedModel
+from dynid.regression.residuals import ONE_LOG
 
 __all__ = ["TorqueNoise", "torque_noise"]
 
@@ -21,6 +22,13 @@ OFFSET_DRIFT = 0.5
 """Least σ of the offset of a joint between runs, over the slow error of the fit: what one log cannot tell from it."""
 GAIN_STD = 0.02
 """Relative σ of a drive gain where the model does not say."""
+SENSOR_STD = 0.01
+"""The same of a joint torque that is measured, not computed from a current."""
+UNSEEN_SHARE = 0.03
+"""Least slow error over the friction of a joint, for models of a single run: the part of the drift of friction that
+depends on pose, direction and load, and that a common factor does not follow."""
+LONG = 0.5
+"""Least memory of slow errors, s: they are errors of friction, and last as long as a motion keeps its direction."""
 STANDSTILL_SHARE = 0.2
 """σ of the friction that holds a joint at standstill, over its dry friction, where the model does not say."""
 STANDSTILL_SPEED = 0.01
@@ -84,7 +92,7 @@ class TorqueNoise:
 def torque_noise(known: IdentifiedModel, guess: Float[Array, " n_dof"]) -> TorqueNoise:
     """The noise of an identified robot (N·m or N); from `guess` where the model was not fitted to a log."""
     model, theta = known.model, known.parameters
-    found = getattr(known, "residuals", None)
+    found = known.residuals
     if found is None:
         if known.sample_noise is None or known.noise is None or not np.all(known.sample_noise > 0.0):
             return TorqueNoise.of_std(model, theta, guess)
@@ -103,15 +111,21 @@ def torque_noise(known: IdentifiedModel, guess: Float[Array, " n_dof"]) -> Torqu
         )
     least = 1e-3 * guess
     offset, friction = _drift(model, theta, found.drift)
+    slow, standstill, speed = np.maximum(found.slow_std, least), found.standstill_std, found.standstill_speed
+    if found.source == ONE_LOG:
+        slow = np.maximum(slow, UNSEEN_SHARE * _dry_friction(model, theta))
+        offset, friction = np.maximum(offset, OFFSET_DRIFT * slow), np.maximum(friction, FRICTION_DRIFT)
+        standstill = np.maximum(standstill, STANDSTILL_SHARE * _dry_friction(model, theta))
+        speed = np.maximum(speed, STANDSTILL_SPEED * _speed_limits(model))
     return TorqueNoise(
         white=np.maximum(found.white_std, least),
-        slow=np.maximum(found.slow_std, least),
-        memory=np.maximum(found.memory, 1.0 / found.rate_hz),
-        standstill=found.standstill_std,
-        standstill_speed=found.standstill_speed,
-        offset=np.maximum(offset, OFFSET_DRIFT * np.maximum(found.slow_std, least)),
-        friction=np.maximum(friction, FRICTION_DRIFT),
-        gain=found.gain_std,
+        slow=slow,
+        memory=np.maximum(found.memory, LONG),
+        standstill=standstill,
+        standstill_speed=speed,
+        offset=offset,
+        friction=friction,
+        gain=np.maximum(found.gain_std, SENSOR_STD if known.settings.gains is None else GAIN_STD),
     )
 
 

@@ -21,7 +21,23 @@ from dynid.dynamics.kernels.formulas import GIVEN, formula_value, programs
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 
-__all__ = ["JointTerms", "TermArrays", "add_joint_terms", "fill_terms", "follow_path", "gear_links", "term_arrays"]
+__all__ = [
+    "JointTerms",
+    "TermArrays",
+    "add_joint_terms",
+    "begin_path",
+    "fill_terms",
+    "follow_path",
+    "gear_links",
+    "keep_to_velocity",
+    "term_arrays",
+]
+
+
+LONG_PATH = 1.0
+"""Way after which friction has built up, rad or m: longer than any presliding."""
+PATH_NOISE = 2e-4
+"""Noise of positions between samples, rad or m: coarse encoders have 14 bits."""
 
 
 class TermArrays(NamedTuple):
@@ -109,6 +125,30 @@ def follow_path(a, q, before, z, stack):
             z[j, s] = formula_value(a.state_code[s], a.state_numbers[s, j], 0.0, 0.0, path, z[j], stack)
     for j in range(n):
         before[j] = q[j]
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def begin_path(a, q, dq, slow, before, z, stack):
+    """Friction at the first sample of a stream: built up where a joint already moves faster than `slow`."""
+    n = q.shape[0]
+    for j in range(n):
+        before[j] = q[j]
+        if dq[j] > slow[j]:
+            before[j] -= LONG_PATH
+        elif dq[j] < -slow[j]:
+            before[j] += LONG_PATH
+    follow_path(a, q, before, z, stack)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def keep_to_velocity(q, dq, dt, before):
+    """Where positions jump against the velocity (a splice, a lost turn, a restart), let the path follow the velocity."""
+    for j in range(q.shape[0]):
+        expected = dq[j] * dt
+        if abs(q[j] - before[j] - expected) > abs(expected) + PATH_NOISE:
+            before[j] = q[j] - expected
 
 
 @njit(cache=True, nogil=True)

@@ -13,7 +13,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking import contact_bands, decisions, load_bank
 from dynid.tracking.load import EventKind, LoadEstimate, LoadEvent
-from dynid.tracking.load_body import body_scratch, pseudo_basis, small_body
+from dynid.tracking.load_body import BARRIER, body_scratch, pseudo_basis, small_body, typical_bodies
 from dynid.tracking.noise import TorqueNoise
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays, work_for
 from dynid.tracking.samples import Sample, TrackedParameters
@@ -68,7 +68,7 @@ class LoadWatch:
     """Radius about the flange within which the whole load lies, m."""
     lever: float = 0.15
     """σ of each coordinate of a load's centre of mass about the flange before anything is known, m."""
-    walk: float = 0.02
+    walk: float = 0.005
     """How fast a held load may change without a jump, kg/√s."""
     gain: float = 40.0
     """K of the contact observer, 1/s."""
@@ -123,6 +123,10 @@ class LoadWatch:
         """Size of a load's parameters per kilogram (SI), from the lever."""
         return np.array([1.0, *[self.lever] * 3, *[self.lever**2] * 6])
 
+    def prior(self, mass: float) -> Float[Array, "10 10"]:
+        """Covariance (SI) of a load of a root mean square mass in kg about which nothing else is known."""
+        return typical_bodies(mass, self.lever, self.lever)
+
     @cached_property
     def touch(self) -> Float[Array, " n_dof"]:
         """σ of a contact's torque at each joint, N·m or N."""
@@ -156,12 +160,12 @@ class LoadWatch:
             standstill=np.array(noise.standstill),
             standstill_speed=np.array(noise.standstill_speed),
             drift=drift,
-            drift_time=100.0,
+            drift_time=600.0,
             walk=self.walk * self.scale,
-            jump=0.5 * self.max_mass * self.scale,
+            jump=np.linalg.cholesky(self.prior(0.5 * self.max_mass)).T.copy(),
             touch=np.concatenate([self.touch, np.full(len(wrench), TOUCH_FORCE)]),
             touch_time=0.15,
-            noise_time=5.0,
+            noise_time=2.0,
             gap=0.5,
         )
 
@@ -195,14 +199,18 @@ class LoadWatch:
             renew=max(0.5, self.decide),
             longest=max(1.0, self.decide),
             evidence=self.evidence,
+            likeness=0.05,
             sure=3.0,
             initial_std=0.1,
             patience=3.0,
             slow_mass=self.slow_mass,
             hold=0.5,
-            confirm=0.008,
+            confirm=0.01,
             clear=self.clear,
-            lead=0.02,
+            at_once=0.1,
+            lead=0.03,
+            lag=0.015,
+            keep=0.1,
         )
 
     def start(self) -> LoadWatcher:
@@ -223,8 +231,8 @@ class LoadWatcher:
         self.constants, self.bands, self.rules = options.constants, options.bands, options.rules
         self.state, self.memory = _bank(options)
         self.contact = _observer(options, self.constants)
-        numbers = np.full(12, np.nan)
-        numbers[[decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED]] = 0.0
+        numbers = np.full(16, np.nan)
+        numbers[[decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART]] = 0.0
         numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
         numbers[decisions.LAST_BEYOND] = -np.inf
         self.decision = decisions.DecisionState(
@@ -257,7 +265,7 @@ class LoadWatcher:
     @property
     def _best(self) -> int:
         """The filter to read the load from: before the first load is known, the likelier one."""
-        score = self.state.likelihood - self.decision.distance
+        score = self.state.likelihood[:3] - self.decision.distance
         empty = not self.known and score[load_bank.PICKED] > score[load_bank.NOTHING]
         return load_bank.PICKED if empty else load_bank.NOTHING
 
@@ -376,20 +384,23 @@ class LoadWatcher:
 def _bank(options: LoadWatch) -> tuple[load_bank.LoadState, load_bank.LoadMemory]:
     c, n, n_rows = options.constants, options.model.n_dof, options.n_rows
     n_x = n_rows + 3 * n + 10
-    variances = np.concatenate([c.slow**2, c.drift[n_rows : n_rows + 3 * n] ** 2, (options.max_mass * options.scale) ** 2])
-    D = np.stack([variances] * 3)
+    variances = np.concatenate([c.slow**2, c.drift[n_rows : n_rows + 3 * n] ** 2, np.zeros(10)])
+    U, D = np.stack([np.eye(n_x)] * 5), np.stack([np.maximum(variances, 1e-16)] * 5)
     # The second filter starts as the hypothesis that the hand is empty.
-    D[load_bank.PICKED, -10:] = (EMPTY_STD * options.scale) ** 2
+    for b, mass in enumerate((0.6 * options.max_mass, EMPTY_STD, *[options.max_mass] * 3)):
+        U[b, -10:, -10:], D[b, -10:] = _factors(options.prior(mass))
     start = small_body(min(EMPTY_STD, 0.1 * options.max_mass), options.reach)
     n_states = len(c.terms.state_code)
     state = load_bank.LoadState(
-        x=np.zeros((3, n_x)),
-        U=np.stack([np.eye(n_x)] * 3),
-        D=np.maximum(D, 1e-16),
+        x=np.zeros((5, n_x)),
+        U=U,
+        D=D,
         R=c.white**2,
-        pi=np.stack([start] * 3),
-        likelihood=np.zeros(3),
-        touched=np.zeros(3),
+        pace=np.ones(n_rows),
+        pi=np.stack([start] * 5),
+        barrier=np.full(5, BARRIER),
+        likelihood=np.zeros(5),
+        touched=np.zeros(5),
         before=np.full(n, np.nan),
         z=np.zeros((n, n_states + 1)),
         t=np.array([np.nan, 0.0, np.nan]),
@@ -412,6 +423,14 @@ def _bank(options: LoadWatch) -> tuple[load_bank.LoadState, load_bank.LoadMemory
     return state, memory
 
 
+def _factors(P: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, " n"]]:
+    """U by columns and D of P = U D Uᵀ, U unit upper triangular."""
+    # The Cholesky factor of the reversed matrix is the triangular factor from the last state on.
+    L = np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]
+    half = np.diag(L)
+    return np.array((L / half).T), half**2
+
+
 def _observer(options: LoadWatch, c: load_bank.LoadConstants) -> contact_bands.BandState:
     n, n_states = options.model.n_dof, len(c.terms.state_code)
     z = np.zeros
@@ -420,6 +439,7 @@ def _observer(options: LoadWatch, c: load_bank.LoadConstants) -> contact_bands.B
         band=np.ones(n),
         between=z(n),
         still=z(n),
+        usual=z(n),
         p=z(n),
         rate=z(n),
         drive=z(n),
@@ -432,5 +452,5 @@ def _observer(options: LoadWatch, c: load_bank.LoadConstants) -> contact_bands.B
         acceleration=z(n),
         H=z((n, 4)),
         A=z((4, 5)),
-        numbers=np.array([np.nan, 0.0]),
+        numbers=np.array([np.nan, 0.0, 0.0]),
     )
