@@ -18,18 +18,18 @@ FLOOR = 92.0
 
 
 def by_colour(robot: str, n_draws: int) -> list[Line]:
-    """Coefficients, exact and measured torque of an unseen motion, and the papers' intervals beside."""
+    """Base parameters, exact and measured torque of an unseen motion, and the papers' intervals beside."""
     study, lines = Study.of(robot), []
     for colour in COLOURS:
         for moved in (False, True):
             found = study.coverage(WLS(), colour, moved=moved, n_draws=n_draws)
             what = f"{robot}, {colour}{', motion noise' if moved else ''}"
             lines += [
-                Line(f"{what}: coefficients held", 100.0 * found.parameters, FLOOR, "%"),
+                Line(f"{what}: base parameters held", 100.0 * found.parameters, FLOOR, "%"),
                 Line(f"{what}: exact torque held", 100.0 * found.torque, FLOOR, "%"),
                 Line(f"{what}: measured torque held", 100.0 * found.prediction, FLOOR, "%"),
-                Line(f"{what}: coefficient held least often", 100.0 * found.worst_parameter, None, "%"),
-                Line(f"{what}: coefficients, as papers count", 100.0 * found.as_in_papers, None, "%"),
+                Line(f"{what}: base parameter held least often", 100.0 * found.worst_parameter, None, "%"),
+                Line(f"{what}: base parameters, as papers count", 100.0 * found.as_in_papers, None, "%"),
             ]
     return lines
 
@@ -45,8 +45,8 @@ def others(robot: str, n_draws: int) -> list[Line]:
         found = bootstrap(regression, WLS().fit, n_draws=100, seed=draw)
         inside.append(np.mean((found.lower <= study.fitted.beta) & (study.fitted.beta <= found.upper)))
     return [
-        Line(f"{robot}, white, feasible fit: coefficients held", 100.0 * feasible.parameters, None, "%"),
-        Line(f"{robot}, AR(1), bootstrap: coefficients held", 100.0 * float(np.mean(inside)), None, "%"),
+        Line(f"{robot}, white, feasible fit: base parameters held", 100.0 * feasible.parameters, None, "%"),
+        Line(f"{robot}, AR(1), bootstrap: base parameters held", 100.0 * float(np.mean(inside)), None, "%"),
     ]
 
 

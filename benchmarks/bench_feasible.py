@@ -1,4 +1,4 @@
-"""The physically possible fit: one programme through dynid and cvxpy, and FIGAROH's physical fit of the same rows."""
+"""The physically consistent fit: one programme through dynid and cvxpy, and FIGAROH's physical fit of the same rows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def exported_error(answer: Answer, model: TorqueModel, unseen: Samples) -> str:
     """Relative error (%) of the links in the file the peer exported, with the friction it fitted."""
     if not answer.figures["exported"]:
         return "refused"
-    # Read by Pinocchio: dynid refuses links that are not possible, even by a rounding.
+    # Read by Pinocchio: dynid refuses links that are not consistent, even by a rounding.
     file = pin.buildModelFromXML(answer.figures["exported"])
     written = np.concatenate([inertia.toDynamicParameters() for inertia in list(file.inertias)[1:]])
     theta = np.concatenate([written, answer.arrays["theta"][model.n_inertial :]])

@@ -1,4 +1,4 @@
-"""Every method on the same rows, robot by robot: training and held-out error, possible or not, time."""
+"""Every method on the same rows, robot by robot: training and held-out error, consistent or not, time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROUNDING = -1e-9
 
 
 def methods(case: Case, *, quick: bool) -> dict[str, Callable[[], tuple[Array, Array | None]]]:
-    """Name to a function that starts from conditioned samples and returns base coefficients, and θ where it has one."""
+    """Name to a function that starts from conditioned samples and returns base parameters, and θ where it has one."""
     model = case.model
     base = base_parameters(model)
     heavy = 3.0 * float(np.sum(model.robot.nominal[:, 0])) + 10.0
@@ -93,8 +93,8 @@ def tracked(case: Case) -> Array:
     return np.array(tracker.theta)
 
 
-def possible(case: Case, beta: Array, theta: Array | None) -> tuple[str, str]:
-    """Whether the links can exist, and the least margin; for bare coefficients the best that any θ with them has."""
+def consistent(case: Case, beta: Array, theta: Array | None) -> tuple[str, str]:
+    """Whether the links can exist, and the least margin; for bare base parameters the best that any θ with them has."""
     if theta is None:
         model = case.model
         found = is_feasible(model, base_parameters(model), beta)
@@ -118,8 +118,8 @@ def table(case: Case, *, quick: bool) -> Table:
         full = base.lift(beta) if theta is None else theta
         errors = [compare_torque(model, full, log).error.relative_percent for log in (case.train, case.held_out)]
         shown = [f"{error:.2f}" for error in errors]
-        rows.append((name, *shown, *possible(case, beta, theta), f"{seconds / first:.3g}"))
-    header = ("method", "train, %", "held out, %", "possible", "margin (SI)", "time over OLS")
+        rows.append((name, *shown, *consistent(case, beta, theta), f"{seconds / first:.3g}"))
+    header = ("method", "train, %", "held out, %", "consistent", "margin (SI)", "time over OLS")
     return Table(f"{case.name}, {model.n_dof} joints, viscous + Coulomb + offset", header, tuple(rows))
 
 

@@ -37,7 +37,7 @@ BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
 def run(*, quick: bool = False) -> Iterator[Item]:
-    """Objectives over time, gaps and times; joint forces of possible and impossible parameter sets."""
+    """Objectives over time, gaps and times; joint forces of consistent and inconsistent parameter sets."""
     data = os.environ.get("DYNID_DATA")
     yield over_time(Path(data) / "panda" if data and not quick else None, (0.2,) if quick else BUDGETS)
     if quick:
@@ -51,11 +51,11 @@ def over_time(folder: Path | None, budgets: Sequence[float]) -> Table:
     model = TorqueModel(load_robot("panda"))
     base = base_parameters(model)
     if folder is None:
-        name, given = "file's own coefficients", dict(zip(base.leading, base.project(model.nominal()), strict=True))
+        name, given = "file's own base parameters", dict(zip(base.leading, base.project(model.nominal()), strict=True))
         masses = {f"m{i + 1}": (0.5, 3.0) for i in range(7)}
         constraints = Constraints(bounds=ParameterBounds.of(masses), total_mass=(8.0, 12.0))
     else:
-        name, facts = "published coefficients and bounds", json.loads((folder / "published.json").read_text())
+        name, facts = "published base parameters and bounds", json.loads((folder / "published.json").read_text())
         given = dict(zip(facts["coefficient_leading_parameter"], facts["reverse_engineering"]["value"], strict=True))
         constraints = Constraints(bounds=read_bounds(folder / "bounds.csv"), total_mass=(16.0, 20.0))
     objective = RetrievalObjective.coefficients(base, given)
@@ -76,7 +76,7 @@ def over_time(folder: Path | None, budgets: Sequence[float]) -> Table:
 
 
 def panda(folder: Path) -> list[Line]:
-    """Published coefficients of the reverse method, published bounds, 16–20 kg, triangle inequality; then the log."""
+    """Published base parameters of the reverse method and bounds, 16–20 kg, triangle inequality; then the log."""
     facts = json.loads((folder / "published.json").read_text())
     given = dict(zip(facts["coefficient_leading_parameter"], facts["reverse_engineering"]["value"], strict=True))
     constraints = Constraints(bounds=read_bounds(folder / "bounds.csv"), total_mass=(16.0, 20.0))
@@ -89,7 +89,7 @@ def panda(folder: Path) -> list[Line]:
         found = Retrieval(constraints=constraints, engine=engine, runs=runs).solve(model, base, coefficients)
         seconds = time.perf_counter() - started
         assert found.met, found.violated
-        name = f"Panda coefficients, {engine.name}, {runs} runs"
+        name = f"Panda base parameters, {engine.name}, {runs} runs"
         lines += [
             Line(f"{name}: squared error", found.objective, 3.95e-4, "", "at most"),
             Line(f"{name}: above the semidefinite optimum", 100.0 * found.gap, None, "%"),
@@ -137,7 +137,7 @@ def spatial_arm() -> tuple[TorqueModel, RetrievalResult, RetrievalObjective]:
 
 
 def joint_forces() -> list[Line]:
-    """Same torques, other forces: how far those of a possible and of an impossible parameter set are off."""
+    """Same torques, other forces: how far those of a consistent and of an inconsistent parameter set are off."""
     model, found, objective = spatial_arm()
     base = base_parameters(model)
     motion = random_motion(model.robot, 500, np.random.default_rng(0))
@@ -152,7 +152,7 @@ def joint_forces() -> list[Line]:
     torque = max(float(np.max(np.abs(model.torque(motion, theta) - tau))) for theta in (found.theta, impossible))
     return [
         Line(
-            "spatial arm, largest coefficient error",
+            "spatial arm, largest error of a base parameter",
             float(np.max(np.abs(found.beta - objective.y))),
             1e-6,
             "SI",
@@ -161,7 +161,10 @@ def joint_forces() -> list[Line]:
         Line("spatial arm, largest torque error of both sets", torque, 1e-4, "N·m", "at most"),
         Line("spatial arm, joint forces of the retrieved set off by", 100.0 * off(found.theta), 100.0, "%", "at most"),
         Line(
-            "spatial arm, joint forces of the bare coefficients off by", 100.0 * off(base.lift(objective.y)), None, "%"
+            "spatial arm, joint forces of the bare base parameters off by",
+            100.0 * off(base.lift(objective.y)),
+            None,
+            "%",
         ),
-        Line("spatial arm, joint forces of an impossible set off by", 100.0 * off(impossible), 1000.0, "%"),
+        Line("spatial arm, joint forces of an inconsistent set off by", 100.0 * off(impossible), 1000.0, "%"),
     ]

@@ -69,7 +69,7 @@ def bounded() -> ConstrainedFilter:
 
 
 def consistent() -> ConstrainedFilter:
-    """The load by log-Cholesky numbers: possible whatever the state."""
+    """The load by log-Cholesky numbers: consistent whatever the state."""
     model, theta = arm()
     state = StateMap.of(model, theta, [Consistent("load")], load=LOAD)
     return ConstrainedFilter(
@@ -131,7 +131,7 @@ def finite(tracker: Tracker) -> bool:
 
 
 def feasible(tracker: Tracker) -> bool:
-    """Whether bounded states are inside their bounds, and a consistent load is physically possible."""
+    """Whether bounded states are inside their bounds, and a consistent load is physically consistent."""
     names = tracker.options.state
     if any(bound.free for bound in names.bounds):
         return consistency(InertialParameters(tracker.load)).holds
@@ -197,7 +197,7 @@ def run(*, quick: bool = False) -> Iterator[Item]:
         what = f"{n_steps:.0e} bad steps, {name}"
         yield from (
             Line(f"{what}: memory grows by", found.growth_mb, 5.0, "MB", bound="at most"),
-            Line(f"{what}: finite and possible all along", float(found.finite and found.feasible), 1.0, ""),
+            Line(f"{what}: finite and consistent all along", float(found.finite and found.feasible), 1.0, ""),
             Line(f"{what}: mass after a clean stretch is off by", 100.0 * found.mass_error, 5.0, "%", bound="at most"),
             Line(f"{what}: samples left out", float(found.skipped), None, ""),
             Line(f"{what}: steps a second", found.rate, None, "/s"),

@@ -31,6 +31,7 @@ TESTS = (
     "tests/properties",
     "tests/dynamics",
     "tests/validation",
+    "tests/workflow",
     "tests/cli/test_info.py",
     "tests/cli/test_lint.py",
     "tests/cli/test_retrieve.py",
@@ -38,6 +39,7 @@ TESTS = (
     "tests/writers/test_mjcf.py",
     "tests/writers/test_urdf.py",
     "tests/test_panda_log.py",
+    "tests/test_prints.py",
 )
 """Those that are about the two folders; slow ones are left out."""
 COPIED = ("src", "tests", "benchmarks", "examples", "docs", "requirements")

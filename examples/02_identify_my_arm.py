@@ -45,5 +45,6 @@ dynid.save(result, "out")  # model.json, report.html, run.json and robot.urdf
 # use the model: on another log, and for the torque of a motion
 model: dynid.IdentifiedModel = dynid.load_model("out/model.json")
 print("\n", dynid.validate(model, "other.csv"), sep="")
+print("\n", dynid.rollout(model, "other.csv"), sep="")
 held = dynid.predict(model, np.array([0.0, 0.5]), np.zeros(2), np.zeros(2))
 print("\ntorque that holds the arm at 0 and 0.5 rad:", np.round(held.tau, 3), "± 1σ", np.round(held.std, 3), "N·m")

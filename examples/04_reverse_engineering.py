@@ -34,6 +34,10 @@ q = np.random.default_rng(0).uniform(-1.0, 1.0, (1000, robot.n_dof))
 held = dynid.predict(found.model, q, np.zeros_like(q), np.zeros_like(q))
 print(f"largest error of g(q) over 1000 other poses: {np.max(np.abs(held.tau - inside.gravity(q))):.1e} N·m")
 
+checked = dynid.check(found.model)
+print(f"\ndoes any physically consistent robot have them? {checked.consistent}, margin {checked.margin:.1e}")
+print(f"smallest eigenvalue of M(q) in the worst pose of the workspace: {checked.pose.smallest:.2g} kg·m²")
+
 full = dynid.retrieve(found.model, total_mass=(16.0, 20.0), runs=1)
 print("\nphysically consistent links with these base parameters, one set of many:")
 for name, link in zip(robot.link_names, full.model.links, strict=True):

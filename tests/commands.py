@@ -13,7 +13,7 @@ from dynid.dynamics import Motion, TorqueModel, base_parameters, friction_models
 from dynid.recording import Recording, write_csv
 from dynid.regression import IdentifiedModel, load_model, save_model
 
-WRITING = ("excite", "simulate", "identify", "friction", "retrieve", "track", "reverse", "demo")
+WRITING = ("excite", "simulate", "identify", "friction", "retrieve", "track", "reverse", "check", "demo")
 """Every command with ``--out``."""
 FILES = ("excite", "simulate")
 """Those whose ``--out`` is a file; that of the others is a folder."""
@@ -32,6 +32,7 @@ def arguments(command: str, folder: Path) -> list[str]:
         "retrieve": [str(model), "--runs", "1", "--force"],
         "track": [str(model), log],
         "reverse": ["planar2r", str(folder / "samples.csv")],
+        "check": [str(model)],
         "demo": [],
     }[command]
     return [command, *given]

@@ -1,6 +1,7 @@
 """Fixtures of every test, and how many examples the property tests try."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,9 @@ settings.register_profile(
     "fuzz", deadline=None, derandomize=False, max_examples=3000, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("default")
+
+# A run that was started in the background ignores Ctrl-C, and so would the programs under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 STAGES = (

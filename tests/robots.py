@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from dynid.arrays import Array
-from dynid.chain import BUILT_IN, InertialParameters, Joint, Link, Robot
+from dynid.chain import BUILT_IN, InertialParameters, Joint, Link, Robot, load_robot
 
 N_RANDOM = 8
 
@@ -55,7 +55,7 @@ def random_robot(rng: np.random.Generator, n_dof: int) -> Robot:
 def battery() -> list[Robot]:
     """Built-in robots and random ones with 1 to 9 joints."""
     rng = np.random.default_rng(20190704)
-    built_in = [make() for make in BUILT_IN.values()]
+    built_in = [load_robot(name) for name in BUILT_IN]
     return [*built_in, *(random_robot(rng, n_dof) for n_dof in (1, 2, 3, 4, 5, 6, 7, 9))]
 
 

@@ -27,7 +27,7 @@ from dynid.cli import main
 from dynid.disk import at_once, claimed, whole_file, write_whole
 from dynid.errors import OutputError
 from dynid.regression import load_model
-from dynid.tracking.stream import udp_samples
+from dynid.tracking.sources.udp import udp_samples
 from tests.commands import FILES, WRITING, arguments, denavit, saved
 from tests.processes import ENVIRONMENT, PATIENCE, finished, started
 

@@ -65,6 +65,30 @@ def habit_complaints(text: str, *, may_print: bool) -> list[str]:
     return found
 
 
+def constant_complaints(text: str) -> list[str]:
+    """Numbers that a module names but does not explain, below them (one sentence may serve several) or above."""
+    found = []
+    lines, body = text.splitlines(), ast.parse(text).body
+    explained = False
+    for node, following in zip(reversed(body), reversed([*body[1:], ast.Pass(lineno=0)]), strict=True):
+        alone = following.lineno - 1 != node.end_lineno
+        explained = isinstance(node, ast.Expr) or (explained and not alone)
+        number = isinstance(node, ast.Assign) and _is_number(node.value)
+        if number and not explained and not lines[node.lineno - 2].startswith("#"):
+            found.append(f"line {node.lineno}: nothing says what this number means")
+    return found
+
+
+def _is_number(value: ast.expr) -> bool:
+    if isinstance(value, ast.UnaryOp):
+        return _is_number(value.operand)
+    if isinstance(value, ast.BinOp):
+        return _is_number(value.left) and _is_number(value.right)
+    if isinstance(value, ast.Tuple):
+        return bool(value.elts) and all(_is_number(entry) for entry in value.elts)
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
 def waiting_complaints(text: str) -> list[str]:
     """Waits for a process or a thread without a limit: one that hangs would hang the whole suite."""
     found = []
@@ -93,6 +117,11 @@ def test_modules_classes_and_functions_stay_short(path):
 def test_the_library_neither_prints_nor_catches_everything(path):
     may_print = path.relative_to(ROOT / "src" / "dynid").parts[0] in ("cli", "cli.py")
     assert habit_complaints(path.read_text(encoding="utf-8"), may_print=may_print) == []
+
+
+@pytest.mark.parametrize("path", [p for p in python_files() if in_library(p)], ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_number_with_a_name_says_what_it_means(path):
+    assert constant_complaints(path.read_text(encoding="utf-8")) == []
 
 
 def test_no_file_names_a_path_of_one_machine():
@@ -130,6 +159,10 @@ def test_the_rules_find_what_they_forbid():
     assert habit_complaints("print(1)", may_print=True) == []
     for handler in ("except Exception:", "except (ValueError, Exception):", "except:"):
         assert len(habit_complaints(f"try:\n    pass\n{handler}\n    pass", may_print=True)) == 1
+    for bare in ("A = 1\n", 'A = 1\n\n"""Of B."""\n', "A = 1\nB = f()\n", "A, B = -1, 2.0 * 3\n", "A = (0.1, 2)\n"):
+        assert len(constant_complaints(bare)) == 1
+    for told in ('A = 1\n"""Of A."""\n', 'A = 1\nB = 2.0\n"""Of both."""\n', "# Of A.\nA = 1\n", 'A = "text"\n'):
+        assert constant_complaints(told) == []
     assert MACHINE_PATH.search("see /" + "home/me/data")
     assert ADDRESS.search("--extra-index-url x")
     assert ADDRESS.search("pin @ git+ssh")

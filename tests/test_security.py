@@ -33,7 +33,7 @@ from dynid.regression.constraints.files import read_constraints
 from dynid.regression.constraints.meshes import link_hull
 from dynid.regression.constraints.regions import Hull
 from dynid.tracking import resume
-from dynid.tracking.stream import LOOPBACK, udp_samples
+from dynid.tracking.sources.udp import LOOPBACK, udp_samples
 from tests.commands import WRITING, arguments, denavit, log_of, saved
 from tests.fuzzing.targets import MESHED, STL, URDF, _filter
 

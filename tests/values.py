@@ -36,6 +36,15 @@ def ambiguous(package: str) -> list[str]:
     return [made.__name__ for made in dataclasses_of(package) if holds_arrays(made) and _asked(made).eq]
 
 
+def given_by_name(package: str) -> set[str]:
+    """Those whose fields can only be given by name."""
+    return {
+        made.__name__
+        for made in dataclasses_of(package)
+        if dataclasses.fields(made) and all(field.kw_only for field in dataclasses.fields(made))
+    }
+
+
 def _asked(made: Any) -> Any:
     """The arguments of the decorator."""
     return made.__dataclass_params__

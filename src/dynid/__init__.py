@@ -1,8 +1,8 @@
 """dynid identifies the dynamics of robot arms: physically consistent parameters from a robot file and logs.
 
-The jobs, each one call that returns a frozen result: `identify`, `examine`, `validate`, `predict`, `payload`,
-`friction`, `track`, `reverse`, `retrieve`, `excite`, `simulate`, `export`, `campaign`, `info`, `lint`. `save` writes
-the files of a result. Everything else is imported from its stage, such as `dynid.regression`.
+The jobs, each one call that returns a frozen result: `identify`, `examine`, `validate`, `rollout`, `predict`,
+`payload`, `friction`, `track`, `reverse`, `retrieve`, `check`, `excite`, `simulate`, `export`, `campaign`, `info`,
+`lint`. `save` writes the files of a result. Everything else is imported from its stage, such as `dynid.regression`.
 
 Names are imported on first use, so that ``import dynid`` itself costs nothing.
 """
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dynid.regression import Retrieval as Retrieval
     from dynid.regression import Robust as Robust
     from dynid.regression import load_model as load_model
+    from dynid.workflow.check import check as check
     from dynid.workflow.examine import examine as examine
     from dynid.workflow.excite import excite as excite
     from dynid.workflow.friction import friction as friction
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import retrieve as retrieve
     from dynid.workflow.reverse import reverse as reverse
+    from dynid.workflow.rollout import rollout as rollout
     from dynid.workflow.simulate import simulate as simulate
     from dynid.workflow.track import track as track
     from dynid.workflow.validate import validate as validate
@@ -74,6 +76,7 @@ _HOMES = {
         "Robust",
         "load_model",
     ),
+    "dynid.workflow.check": ("check",),
     "dynid.workflow.examine": ("examine",),
     "dynid.workflow.excite": ("excite",),
     "dynid.workflow.friction": ("friction",),
@@ -83,6 +86,7 @@ _HOMES = {
     "dynid.workflow.retrieve": ("retrieve",),
     "dynid.workflow.prediction": ("predict",),
     "dynid.workflow.reverse": ("reverse",),
+    "dynid.workflow.rollout": ("rollout",),
     "dynid.workflow.simulate": ("simulate",),
     "dynid.workflow.track": ("track",),
     "dynid.workflow.validate": ("validate",),

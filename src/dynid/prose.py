@@ -22,6 +22,7 @@ __all__ = [
     "significant",
     "spread_percent",
     "text_table",
+    "with_std",
 ]
 
 _GAP = "  "
@@ -81,6 +82,26 @@ def significant(value: float, std: float = math.nan, digits: int = 4) -> str:
         digits = min(max(1, math.floor(math.log10(abs(value))) - math.floor(math.log10(std)) + 2), 15)
     text = f"{value:#.{digits}g}"
     return text if "e" in text else text.rstrip(".")
+
+
+def with_std(value: float, std: float) -> str:
+    """A number and its standard deviation (the same unit) to the digits that mean something.
+
+    One digit of `std`, two where the first is a 1.
+
+    >>> with_std(7.3347, 0.91)
+    '7.3 ± 0.9'
+    >>> with_std(0.28512, 0.0141)
+    '0.285 ± 0.014'
+    """
+    if not (math.isfinite(value) and math.isfinite(std)) or std < 0.0:
+        return significant(value)
+    if std == 0.0:
+        return f"{value:.6g}"
+    exponent = math.floor(math.log10(std))
+    places = -exponent + (1 if round(std / 10.0**exponent, 1) < 2.0 else 0)
+    shown = [0.0 + round(number, places) for number in (value, std)]
+    return " ± ".join(f"{number:.{max(places, 0)}f}" for number in shown)
 
 
 MUCH = 1000.0

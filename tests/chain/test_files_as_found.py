@@ -396,13 +396,14 @@ def test_a_fault_in_a_file_with_includes_says_that_lines_count_through_them(tmp_
         load_robot(path)
 
 
-def test_models_that_are_attached_keep_their_own_settings(tmp_path, rng):
+@pytest.mark.parametrize("part", ['body="palm" ', ""], ids=["one body", "whole model"])
+def test_models_that_are_attached_keep_their_own_settings(part, tmp_path, rng):
     hand = mjcf(
         f'<body name="palm" euler="0 0.3 0"><joint name="k" axis="0 1 0" range="-1 1"/>{BODY}</body>',
         '<compiler angle="radian"/>',
     )
     write(tmp_path, hand, "hand.xml")
-    flange = '<frame pos="0 0 0.3" euler="0 0 40"><attach model="gripper" body="palm" prefix="left/"/></frame>'
+    flange = f'<frame pos="0 0 0.3" euler="0 0 40"><attach model="gripper" {part}prefix="left/"/></frame>'
     arm = mjcf(
         CHAIN.replace("</body></body>", f"{flange}</body></body>"),
         '<asset><model name="gripper" file="hand.xml"/></asset>',

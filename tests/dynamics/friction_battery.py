@@ -9,6 +9,7 @@ import numpy as np
 
 from dynid.chain import Robot, load_robot
 from dynid.dynamics import JointModel, Motion, RotorInertia, TorqueModel, base_parameters, random_motion
+from dynid.dynamics.friction.mujoco import MUJOCO_RATE
 from dynid.regression import OLS, SampleRows, compress, fit_friction, load_model, save_model
 from dynid.regression.model_file import joint_model_in, joint_model_out
 from dynid.simulation import plausible_parameters
@@ -55,6 +56,9 @@ def nonnegative_terms_never_drive_a_sliding_joint(model: JointModel, rng, tmp_pa
     sliding = np.abs(motion.dq) > (0.5 if model.has_memory else 1e-6)
     for k, term in enumerate(model.terms):
         if term.nonnegative:
+            if "ddq" in term.column.inputs:
+                # MuJoCo's constraint looks 1/b ahead: a joint slides whose velocity there has not turned.
+                sliding &= motion.dq * (motion.dq + motion.ddq / MUJOCO_RATE) > 0.0
             assert np.min((columns[:, :, k] * motion.dq)[sliding]) >= -1e-12
 
 

@@ -55,7 +55,6 @@ def test_joints_without_position_limits_get_a_modest_range():
         ({"lower": 1.0, "upper": 1.0}, "joint 'joint2': contradictory limits, nothing lies between 1 and 1; lock the"),
         ({"velocity": 0.0}, "joint 'joint2': contradictory limits, velocity limit 0 allows no motion"),
         ({"acceleration": 0.0}, "acceleration limit 0 allows no motion"),
-        ({"effort": 0.0}, "effort limit 0 allows no motion"),
     ],
 )
 def test_contradictory_limits_are_refused(changes, message):

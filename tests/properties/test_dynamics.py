@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynid.chain import BUILT_IN, InertialParameters, consistency
+from dynid.chain import InertialParameters, consistency, load_robot
 from dynid.dynamics import LagrangianModel, Motion, TorqueModel, base_parameters, friction_models
 from dynid.regression.constraints.link_parameters import p_from_theta, theta_from_p, theta_of
 from dynid.tracking import StateBound, StateMap
@@ -123,7 +123,7 @@ def test_every_parametrisation_of_a_link_comes_back(link):
 @given(seeds, st.floats(0.1, 10.0))
 def test_states_of_the_filter_start_at_their_parameters_and_stay_between_their_bounds(seed, width):
     rng = np.random.default_rng(seed)
-    model = TorqueModel(BUILT_IN["planar2r"]())
+    model = TorqueModel(load_robot("planar2r"))
     theta = model.nominal()
     lower, upper = theta - width * rng.uniform(0.1, 1.0, 20), theta + width * rng.uniform(0.1, 1.0, 20)
     pieces = [Entry(s, StateBound(a, b)) for s, a, b in zip(model.symbols, lower, upper, strict=True)]

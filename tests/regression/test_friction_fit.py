@@ -142,6 +142,19 @@ def one_way_log(rng: np.random.Generator) -> Recording:
     return log_of(model, theta, Motion(motion.t, q, dq, ddq), rng)
 
 
+def test_its_errors_are_those_of_predicting_the_log_with_and_without_friction(rng):
+    model, theta, samples = simulated("viscous+coulomb+offset", rng)
+    rigid = TorqueModel(model.robot)
+    found = fit_friction(rigid, theta[: rigid.n_params], [samples], "viscous+coulomb+offset")
+    whole = compare_torque(found.model, found.theta, samples).error
+    links_alone = compare_torque(rigid, theta[: rigid.n_params], samples).error
+    # Fitted are rows that are thinned out, predicted is every sample of the same low-passed torque.
+    for told, expected in ((found.fit, whole), (found.without, links_alone)):
+        np.testing.assert_allclose(told.relative_percent, expected.relative_percent, rtol=0.05)
+        np.testing.assert_allclose(told.rmse, expected.rmse, rtol=0.05)
+        np.testing.assert_allclose(told.relative_percent_joint, expected.relative_percent_joint, rtol=0.05)
+
+
 def test_a_joint_that_never_reverses_is_named(rng):
     samples = conditioned(one_way_log(rng))
     first = ARM.joint_names[0]

@@ -367,3 +367,14 @@ def test_symmetry_ties_and_convex_solids_hold_exactly_in_the_best_fit(rng):
     np.testing.assert_allclose(second.inertia_com - np.diag(np.diag(second.inertia_com)), 0.0, atol=1e-9)
     assert second.inertia_com[1, 1] == pytest.approx(second.inertia_com[2, 2], abs=1e-9)
     assert found.best_objective >= solve(R, rho, model, base).best_objective
+
+
+def test_conditions_that_only_touch_do_not_contradict_each_other(rng):
+    model = TorqueModel(load_robot("planar2r"), TERMS)
+    base, R, rho, *_ = compressed(model, random_theta(model, rng), rng)
+    masses = {"m1": (1.0, 2.0), "m2": (2.0, 3.0)}
+    touching = Constraints(bounds=ParameterBounds.of(masses), total_mass=(5.0, 6.0))
+    solve(R, rho, model, base, constraints=touching, prior=Prior("nominal"))  # 2 kg and 3 kg: hard to find, but there
+    apart = Constraints(bounds=ParameterBounds.of(masses), total_mass=(5.001, 6.0))
+    with pytest.raises(ContradictoryBounds, match=r"m1 ≤ 2.*m2 ≤ 3|total mass"):
+        solve(R, rho, model, base, constraints=apart, prior=Prior("nominal"))

@@ -340,6 +340,20 @@ def test_progress_tells_runs_and_best(spatial):
     assert all(math.isfinite(best) for _, _, best in told)
 
 
+def test_the_penalty_of_annealing_grows_as_in_the_paper(spatial, monkeypatch):
+    model, base, objective = spatial
+    penalties = []
+
+    def seen(self, problem, p, xi, *rest):
+        penalties.append(xi)
+        return p
+
+    monkeypatch.setattr(SimulatedAnnealing, "_annealed", seen)
+    engine = SimulatedAnnealing(steps=4, iterations=1)
+    Retrieval(constraints=Constraints(bounds=spatial_bounds()), engine=engine, runs=1).solve(model, base, objective)
+    assert penalties == [0.0, 10.0, 20.0, 30.0]
+
+
 @pytest.mark.parametrize("engine", [MultiStart(), SimulatedAnnealing()], ids=lambda e: e.name)
 def test_time_budget_returns_the_best_so_far(panda, engine):
     model, base, objective, constraints = panda

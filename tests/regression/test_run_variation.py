@@ -11,9 +11,10 @@ from dynid import TorqueModel, base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.dynamics import friction_models
 from dynid.recording import Conditioning, Recording, Samples
-from dynid.regression import WLS, ResidualStatistics, SampleRows, compress, residual_statistics
+from dynid.regression import WLS, ResidualStatistics, SampleRows, compress, left_out_runs
 from dynid.regression.noise_colour import noise_colour
 from dynid.regression.residuals import ONE_LOG
+from dynid.validation.left_out import left_out_error
 from tests.regression.logs import FRICTION, exciting_motion
 
 RATE_HZ = 100.0
@@ -49,9 +50,9 @@ def statistics(runs: list[Samples]) -> ResidualStatistics:
     model = TorqueModel(load_robot("planar2r"), friction_models(FRICTION))
     base = base_parameters(model)
     estimate = WLS().fit(compress(SampleRows(model, base, tuple(runs))))
-    found = residual_statistics(model, base, runs, WLS().fit, estimate)
+    found = left_out_runs(model, base, runs, WLS().fit, estimate)
     assert found is not None
-    return found
+    return found.statistics
 
 
 @pytest.mark.parametrize(("memory", "white", "slow"), [(2.0, 0.5, 1.0), (0.5, 1.0, 1.0)])
@@ -122,3 +123,18 @@ def test_statistics_are_read_as_they_were_stored(rng: np.random.Generator) -> No
     assert again.stored() == found.stored()
     with pytest.raises(ValueError, match=r"residuals\.drift has shape"):
         ResidualStatistics.restored({**found.stored(), "drift": [1.0]}, 2, len(found.drift), n_base)
+
+
+def test_the_error_of_left_out_segments_is_that_of_the_same_fits_of_the_compressed_rows(
+    rng: np.random.Generator,
+) -> None:
+    (run,) = runs_of(rng, 1)
+    model = TorqueModel(load_robot("planar2r"), friction_models(FRICTION))
+    base = base_parameters(model)
+    regression = compress(SampleRows(model, base, (run,)))
+    found = left_out_runs(model, base, (run,), WLS().fit, WLS().fit(regression))
+    expected = left_out_error(regression, WLS().fit)
+    assert found is not None
+    assert expected is not None
+    np.testing.assert_allclose(found.error.relative_percent, expected.relative_percent, rtol=1e-9)  # rounding
+    np.testing.assert_allclose(found.error.rmse, expected.rmse, rtol=1e-9)

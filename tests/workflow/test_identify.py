@@ -12,7 +12,7 @@ from dynid.chain.library import load_robot
 from dynid.errors import DynidError, RobotError
 from dynid.prose import plain
 from dynid.recording import read_recording, write_csv
-from dynid.workflow.identification import IdentifiedNumber
+from dynid.workflow.identified_links import IdentifiedNumber
 from tests.workflow.logs import run_json, simulated
 
 FILES = ("model.json", "report.html", "run.json", "robot.urdf")
@@ -103,8 +103,35 @@ def test_a_link_has_its_mass_with_a_source(result):
     assert isinstance(link.mass, IdentifiedNumber)
     assert link.mass == result.model.links[1].mass
     assert link.mass.unit == "kg"
-    assert link.mass.origin in {"identified", "combination", "prior", "bound", "open", "unreliable"}
+    assert link.mass.origin in {"identified", "data and prior", "prior only", "bound"}
     assert "kg" in str(link.mass)
+    assert link.mass.std > 0.0
+    assert 0.0 <= link.mass.data_share <= 1.0
+    assert link.com_std.shape == (3,)
+    assert link.inertia_com_std.shape == (3, 3)
+
+
+def test_links_are_told_with_their_standard_deviation_and_source(result):
+    told: Any = plain(result.json())
+    for entry, link in zip(told["links"], result.links.values(), strict=True):
+        assert entry["std"]["mass"] == link.mass.std
+        assert np.shape(entry["std"]["com"]) == (3,)
+        assert np.shape(entry["std"]["inertia_com"]) == (3, 3)
+        assert 0.0 <= entry["data_share"] <= 1.0
+        assert "range" not in entry
+    assert "prior only" in str(result)
+    assert " ± " in str(result)
+
+
+def test_ranges_are_given_when_asked_for(logs):
+    found = dynid.identify("planar2r", logs / "run1.csv", friction="viscous+coulomb", ranges=True)
+    told: Any = plain(found.json())
+    for entry, link in zip(told["links"], found.links.values(), strict=True):
+        low, high = entry["range"]["mass"]
+        assert low <= link.mass
+        assert high is None or link.mass <= high
+        assert np.shape(entry["range"]["com"]) == (3, 2)
+        assert "fit alike" in str(link.mass)
 
 
 @pytest.mark.parametrize(

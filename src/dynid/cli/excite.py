@@ -26,6 +26,8 @@ def excite(
     rotor_inertia: Annotated[bool, Parameter(negative="")] = False,
     rate: float = 1000.0,
     ros: Path | None = None,
+    urscript: Path | None = None,
+    franka: Path | None = None,
     picture: bool = True,
     self_collision: bool = True,
     shape: ShapeOptions | None = None,
@@ -53,15 +55,21 @@ def excite(
         Of the CSV and of the predicted measurement, Hz.
     ros
         Also write a ROS 2 JointTrajectory as YAML, at 100 Hz.
+    urscript
+        Also write a URScript program that goes to the start pose and streams the motion, for six joints.
+    franka
+        Also write libfranka's table of q, dq and ddq at 1 kHz, for seven joints.
     picture
         Write the picture.
     self_collision
-        Check collision geometry where the robot file has any.
+        Keep links clear of one another.
     """
     place, asked = free_place(out, "traj.csv"), typed(shape, search, keep, options)
     # Before the search, which takes long; static poses are one file, and nothing beside it.
     if not str(asked.get("kind", "")).endswith("poses"):
-        trajectory_files(place, [Path(robot), *asked.get("after", ())], ros=ros, picture=picture)
+        read = [Path(robot), *asked.get("after", ()), *filter(None, [asked.get("motion")])]
+        others = {"ros": ros, "urscript": urscript, "franka": franka}
+        trajectory_files(place, read, controllers=others, picture=picture, rehearsal=asked.get("scale", 1.0) != 1.0)
     with progress("searching", quiet=json) as step:
         result = dynid.excite(
             robot,
@@ -69,6 +77,8 @@ def excite(
             rotor_inertia=rotor_inertia,
             rate=rate,
             ros=ros,
+            urscript=urscript,
+            franka=franka,
             picture=picture,
             self_collision=self_collision,
             progress=step,

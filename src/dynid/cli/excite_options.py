@@ -28,12 +28,22 @@ class LimitOptions:
     velocity: Annotated[float | None, Parameter(help="Limit for all joints, rad/s or m/s [default: inf].")] = None
     acceleration: Annotated[float | None, Parameter(help="Limit for all joints, rad/s² or m/s² [default: inf].")] = None
     jerk: Annotated[float | None, Parameter(help="Limit for all joints, rad/s³ or m/s³ [default: inf].")] = None
-    floor: Annotated[float | None, Parameter(help="Height that no link may go below, m in the base frame.")] = None
+    floor: Annotated[
+        str | None,
+        Parameter(
+            help="Height that no link may go below, m in the base frame, or none [default: 0, the mounting plane].",
+            allow_leading_hyphen=True,
+        ),
+    ] = None
     box: Annotated[
         tuple[float, float, float, float, float, float] | None,
         Parameter(help="Box to stay in: xmin ymin zmin xmax ymax zmax, m in the base frame."),
     ] = None
-    clearance: Annotated[float | None, Parameter(help="Distance to floor, box and itself, m [default: 0.02].")] = None
+    clearance: Annotated[float | None, Parameter(help="Distance to floor, boxes and itself, m [default: 0.02].")] = None
+    thickness: Annotated[
+        float | None,
+        Parameter(help="Radius of links whose shape the file does not tell, m [default: 6 % of the arm's length]."),
+    ] = None
     packages: Annotated[tuple[Path, ...], Parameter(help="Folders of package:// meshes.")] = ()
 
 
@@ -62,6 +72,17 @@ class ShapeOptions:
     duration: Annotated[
         float | None,
         Parameter(help="Seconds at full speed, rounded up to whole periods [default: one period]."),
+    ] = None
+    motion: Annotated[
+        Path | None,
+        Parameter(
+            help="Motion file (.toml): write this motion again, checked; one without a motion tells floor and "
+            "keep-out boxes to search in."
+        ),
+    ] = None
+    scale: Annotated[
+        float | None,
+        Parameter(help="Also write a rehearsal: the same motion at this part of its speed, as 0.2 [default: none]."),
     ] = None
 
 

@@ -70,6 +70,14 @@ class FitOptions:
     prior_std: Annotated[
         float | None, Parameter(help="Spread of links about their nominal ones, relative, for map [default: 0.3].")
     ] = None
+    ranges: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Also find between which values each link's mass, centre of mass and inertia may lie without a worse "
+            "fit (semidefinite programmes, about a second).",
+        ),
+    ] = False
     delay: Annotated[
         str | None,
         Parameter(

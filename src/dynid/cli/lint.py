@@ -21,9 +21,9 @@ def lint(
     repair_to: Annotated[Path | None, Parameter(name="--repair")] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Physically impossible or suspicious inertias, and the smallest repair.
+    """Physically inconsistent or suspicious inertias, and the smallest repair.
 
-    Exit code 1 when an inertia is impossible (and was not repaired).
+    Exit code 1 when an inertia is not physically consistent (and was not repaired).
 
     Example: dynid lint arm.urdf --repair arm-repaired.urdf
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+
+from dynid.dynamics.friction.table import AUTO, FRICTION
 
 __all__ = [
     "ForceFlag",
@@ -23,25 +25,11 @@ __all__ = [
 
 # The literals are for completion in the shell; any other text is taken too: a file, or names joined by +.
 RobotName = Annotated[Literal["panda", "wam7", "planar2r", "spatial2r"] | str, Parameter(show_choices=False)]
-FrictionName = Annotated[
-    Literal[
-        "auto",
-        "none",
-        "viscous",
-        "coulomb",
-        "offset",
-        "asymmetric",
-        "tanh",
-        "sigmoid",
-        "stribeck",
-        "load",
-        "presliding",
-        "viscous+coulomb",
-        "viscous+coulomb+offset",
-    ]
-    | str,
-    Parameter(show_choices=False),
-]
+if TYPE_CHECKING:
+    FrictionName = str
+else:
+    _FRICTION = (AUTO, "none", *FRICTION, "viscous+coulomb", "viscous+coulomb+offset")
+    FrictionName = Annotated[Literal[_FRICTION] | str, Parameter(show_choices=False)]
 ForceFlag = Annotated[bool, Parameter(negative="")]
 JsonFlag = Annotated[bool, Parameter(name="--json", negative="", help="One JSON object on stdout, for scripts.")]
 WorkersOption = Annotated[

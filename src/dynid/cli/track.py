@@ -21,6 +21,7 @@ from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.disk import refuse_replacing
 from dynid.tracking.session import TrackedMoment
+from dynid.tracking.sources.intake import is_stream
 from dynid.workflow.track import events_json
 from dynid.writers.savers.saved import folder_files
 
@@ -78,14 +79,16 @@ def track(
     model
         The model.json of identify.
     log
-        A log to replay, or udp:PORT for JSON datagrams with t, q, dq, tau on this machine.
+        A log to replay, or a live source: udp:PORT for datagrams with t, q, dq, tau on this machine, - for lines of
+        JSON on standard input, follow:FILE for a log, MCAP file or ROS 2 bag being written.
     out
         Folder for model.json and report.html.
     """
     asked = typed(what, options)
     asked.pop("lowpass", None)  # samples are followed as they come
     if out is not None:
-        refuse_replacing([model, Path(log)], (), unasked=folder_files(out))
+        read = [] if is_stream(log) else [Path(log)]
+        refuse_replacing([model, *read], (), unasked=folder_files(out))
     live = sys.stdout.isatty() and not json
     with ExitStack() as stack:
         view = stack.enter_context(Live(console=Console(), refresh_per_second=8)) if live else None

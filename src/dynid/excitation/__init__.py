@@ -6,6 +6,10 @@ from dynid.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dynid.excitation.assembly import Assembly as Assembly
+    from dynid.excitation.controller_files import CONTROLLERS as CONTROLLERS
+    from dynid.excitation.controller_files import ControllerFormat as ControllerFormat
+    from dynid.excitation.controller_files import write_controller as write_controller
+    from dynid.excitation.controller_files import write_ros as write_ros
     from dynid.excitation.criteria import ConditionNumber as ConditionNumber
     from dynid.excitation.criteria import DesignCriterion as DesignCriterion
     from dynid.excitation.criteria import DOptimality as DOptimality
@@ -24,14 +28,22 @@ if TYPE_CHECKING:
     from dynid.excitation.design import Excitation as Excitation
     from dynid.excitation.design import ExcitationStatus as ExcitationStatus
     from dynid.excitation.design import design_excitation as design_excitation
+    from dynid.excitation.limits.capsules import Capsule as Capsule
+    from dynid.excitation.limits.capsules import Capsules as Capsules
+    from dynid.excitation.limits.capsules import capsules_of as capsules_of
     from dynid.excitation.limits.certificate import LimitCertificate as LimitCertificate
     from dynid.excitation.limits.certificate import LimitUse as LimitUse
     from dynid.excitation.limits.certificate import certify as certify
+    from dynid.excitation.limits.clearance import Clearance as Clearance
+    from dynid.excitation.limits.clearance import ClearanceLimit as ClearanceLimit
+    from dynid.excitation.limits.clearance import Surroundings as Surroundings
+    from dynid.excitation.limits.clearance import clearance_limit as clearance_limit
     from dynid.excitation.limits.collision import SelfCollisionLimit as SelfCollisionLimit
     from dynid.excitation.limits.collision import self_collision as self_collision
     from dynid.excitation.limits.motion_limits import EffortLimit as EffortLimit
     from dynid.excitation.limits.motion_limits import MotionLimits as MotionLimits
     from dynid.excitation.limits.motion_limits import PathLimit as PathLimit
+    from dynid.excitation.limits.motion_limits import SlopedLimit as SlopedLimit
     from dynid.excitation.limits.workspace import KeepOut as KeepOut
     from dynid.excitation.limits.workspace import Workspace as Workspace
     from dynid.excitation.limits.workspace import WorkspaceLimit as WorkspaceLimit
@@ -49,11 +61,13 @@ if TYPE_CHECKING:
     from dynid.excitation.trajectory import Hold as Hold
     from dynid.excitation.trajectory import MotionPiece as MotionPiece
     from dynid.excitation.trajectory import Move as Move
+    from dynid.excitation.trajectory import Slowed as Slowed
     from dynid.excitation.trajectory import Trajectory as Trajectory
+    from dynid.excitation.trajectory_files import MotionFile as MotionFile
     from dynid.excitation.trajectory_files import read_coefficients as read_coefficients
+    from dynid.excitation.trajectory_files import read_motion_file as read_motion_file
     from dynid.excitation.trajectory_files import write_coefficients as write_coefficients
     from dynid.excitation.trajectory_files import write_poses as write_poses
-    from dynid.excitation.trajectory_files import write_ros as write_ros
     from dynid.excitation.trajectory_files import write_trajectory as write_trajectory
 
 MODULES = (
@@ -64,17 +78,20 @@ MODULES = (
     "gauge",
     "objective",
     "assembly",
+    "interruption",
     "design",
     "sequential",
     "ready_made",
     "poses",
     "trajectory_files",
+    "controller_files",
 )
 """The order of this folder: a module imports only those before it."""
 
 # A stage is imported for a few of its modules; the others would only cost time.
 _HOMES = {
     "dynid.excitation.assembly": ("Assembly",),
+    "dynid.excitation.controller_files": ("CONTROLLERS", "ControllerFormat", "write_controller", "write_ros"),
     "dynid.excitation.criteria": (
         "ConditionNumber",
         "DOptimality",
@@ -87,19 +104,22 @@ _HOMES = {
     "dynid.excitation.curves.curve": ("Basis", "Curve", "CurveBounds", "States"),
     "dynid.excitation.curves.fourier": ("FourierBasis", "FourierSeries"),
     "dynid.excitation.design": ("DesignProgress", "Excitation", "ExcitationStatus", "design_excitation"),
+    "dynid.excitation.limits.capsules": ("Capsule", "Capsules", "capsules_of"),
+    "dynid.excitation.limits.clearance": ("Clearance", "ClearanceLimit", "Surroundings", "clearance_limit"),
     "dynid.excitation.limits.certificate": ("LimitCertificate", "LimitUse", "certify"),
     "dynid.excitation.limits.collision": ("SelfCollisionLimit", "self_collision"),
-    "dynid.excitation.limits.motion_limits": ("EffortLimit", "MotionLimits", "PathLimit"),
+    "dynid.excitation.limits.motion_limits": ("EffortLimit", "MotionLimits", "PathLimit", "SlopedLimit"),
     "dynid.excitation.limits.workspace": ("KeepOut", "Workspace", "WorkspaceLimit"),
     "dynid.excitation.poses": ("PoseDesign", "PoseKind", "design_poses"),
     "dynid.excitation.ready_made": ("Sinusoids", "point_to_point", "random_fourier", "sinusoids"),
     "dynid.excitation.sequential": ("Information", "Sufficiency", "sufficiency"),
-    "dynid.excitation.trajectory": ("Cruise", "Hold", "MotionPiece", "Move", "Trajectory"),
+    "dynid.excitation.trajectory": ("Cruise", "Hold", "MotionPiece", "Move", "Slowed", "Trajectory"),
     "dynid.excitation.trajectory_files": (
+        "MotionFile",
         "read_coefficients",
+        "read_motion_file",
         "write_coefficients",
         "write_poses",
-        "write_ros",
         "write_trajectory",
     ),
 }

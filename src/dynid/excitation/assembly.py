@@ -12,7 +12,7 @@ from dynid.arrays import Array, Float
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import Curve, States
 from dynid.excitation.limits.certificate import LimitCertificate, certify
-from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit
+from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, path_unit
 from dynid.excitation.trajectory import Cruise, MotionPiece, Move, Trajectory
 
 __all__ = ["Assembly", "assemble", "check_static", "limits_move", "safe_pose"]
@@ -25,6 +25,8 @@ _TRIES = 6
 """Ramps that are checked in full before the motion is made smaller."""
 _SHRINK = 0.98
 """By which a motion is made smaller, at first, that has no ramp inside the limits."""
+_BOLD = 0.7
+"""By which it is made smaller at most."""
 _COMFORTABLE = -0.3
 """Excess of the middle pose below which it serves as the safe pose."""
 
@@ -38,9 +40,10 @@ class Assembly:
 
 
 def _worst(path_limits: Sequence[PathLimit], pose: Float[Array, " n_dof"]) -> tuple[float, str]:
+    """The largest excess at rest in a pose (rad or m), in units of its limit, and of what."""
     found = [(-np.inf, "")]
     for path in path_limits:
-        excess = path.excess(States.at_rest(pose[None]))[0]
+        excess = path.excess(States.at_rest(pose[None]))[0] / path_unit(path)
         found.append((float(excess.max()), f"{path.name} of {path.labels[int(excess.argmax())]}"))
     return max(found)
 
@@ -53,7 +56,7 @@ def check_static(path_limits: Sequence[PathLimit], pose: Float[Array, " n_dof"],
     """
     excess, label = _worst(path_limits, pose)
     if excess > 0.0:
-        amount = _amount(excess, label)
+        amount = _amount(path_limits, excess, label)
         raise ExcitationError(f"{what} ({_text(pose)}): the {label} is beyond its limit at rest, by {amount}")
 
 
@@ -61,8 +64,9 @@ def _text(pose: Float[Array, " n_dof"]) -> str:
     return ", ".join(f"{value:.4g}" for value in pose)
 
 
-def _amount(excess: float, label: str) -> str:
-    return f"{100.0 * excess:.3g} %" if label.startswith("effort") else f"{excess:.3g} m"
+def _amount(path_limits: Sequence[PathLimit], excess: float, label: str) -> str:
+    unit = next((path_unit(path) for path in path_limits if label.startswith(path.name)), 1.0)
+    return f"{100.0 * excess:.3g} %" if label.startswith("effort") else f"{excess * unit:.3g} m"
 
 
 def safe_pose(
@@ -78,7 +82,7 @@ def safe_pose(
         return middle
     span = limits.upper - limits.lower
     poses = np.vstack([middle, limits.lower + span * rng.random((n_poses, len(span)))])
-    excess = np.max([path.excess(States.at_rest(poses)).max(axis=1) for path in path_limits], axis=0)
+    excess = np.max([path.excess(States.at_rest(poses)).max(axis=1) / path_unit(path) for path in path_limits], axis=0)
     best = poses[int(excess.argmin())]
     polished = minimize(  # type: ignore[call-overload]  # the stubs know no Nelder–Mead with these options
         lambda share: _worst(path_limits, limits.lower + span * np.clip(share, 0.0, 1.0))[0],
@@ -97,12 +101,12 @@ def safe_pose(
     if label.startswith("effort"):
         raise ExcitationError(
             f"effort limit below gravity: no pose was found that every joint can hold; closest is {_text(best)}, where "
-            f"the {label} is {_amount(worst, label)} above its limit (margin included); raise the limit, lower the "
-            "margin, or correct the nominal masses"
+            f"the {label} is {_amount(path_limits, worst, label)} above its limit (margin included); raise the limit, "
+            "lower the margin, or correct the nominal masses"
         )
     raise ExcitationError(
         f"no pose inside all limits: closest is {_text(best)}, where the {label} is beyond its limit by "
-        f"{_amount(worst, label)}"
+        f"{_amount(path_limits, worst, label)}"
     )
 
 
@@ -115,6 +119,7 @@ def assemble(
     path_limits: Sequence[PathLimit],
     start: Float[Array, " n_dof"] | None = None,
     unchecked: tuple[str, ...] = (),
+    hurried: Callable[[], bool] = lambda: False,
 ) -> tuple[Assembly, Curve]:
     """The certified trajectory of a curve that keeps the joint limits, and the curve as it is run.
 
@@ -128,6 +133,7 @@ def assemble(
         path_limits: of all joints together.
         start: pose in rad or m where the robot starts and stops; None is wherever the curve's ramp starts.
         unchecked: limits that the certificate should name as not checked.
+        hurried: whether time is up: the motion then shrinks in bolder steps, and fewer ramps are tried.
     """
     scale, shrink, fault = 1.0, _SHRINK, ""
     while scale > 1e-9:
@@ -139,8 +145,10 @@ def assemble(
             if certificate.holds:
                 return Assembly(trajectory, certificate), curve
             fault = ", ".join(f"{use.quantity} of {use.label}" for use in certificate.violations[:3])
+            if hurried():
+                break
         # Each step is bolder than the last: a motion that has to become small gets there soon.
-        scale, shrink = scale * shrink, max(shrink**1.5, 0.7)
+        scale, shrink = scale * (_BOLD if hurried() else shrink), max(shrink**1.5, _BOLD)
     raise ExcitationError(
         f"no trajectory keeps every limit ({fault}); with a start pose, the straight move from it to the motion must "
         "be free too: choose another, or none"

@@ -7,7 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -17,11 +18,12 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import n_threads
 from dynid.errors import ExcitationError
-from dynid.excitation.assembly import assemble, check_static, safe_pose
+from dynid.excitation.assembly import Assembly, assemble, check_static, safe_pose
 from dynid.excitation.criteria import ConditionNumber, DesignCriterion, ExcitationReport, assess
 from dynid.excitation.curves.curve import Basis, Curve, PerJoint
 from dynid.excitation.curves.fourier import FourierBasis
 from dynid.excitation.gauge import Gauge
+from dynid.excitation.interruption import finishing_on_interrupt
 from dynid.excitation.limits.certificate import LimitCertificate
 from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, with_effort
 from dynid.excitation.objective import Objective, Smoothing
@@ -33,6 +35,10 @@ _STAGES = ((8.0, 0.05, 0.18), (16.0, 0.025, 0.24), (32.0, 0.015, 0.29), (64.0, 0
 """Sharpness of the criterion, softness of dry friction (of the largest speed), share of the iterations."""
 _JUDGED = 1000
 """Samples at which a finished candidate is judged, at least."""
+_CANDIDATES, _LOST = 4, 0.05
+"""Candidates that are kept, and by how much of its criterion one may be worse once it is certified."""
+_FINISHING = 1.0
+"""s; what the ramps and the certificate may take before they hurry."""
 _TIGHT = 200
 """Density of bounds with which the final motion is brought to its limits."""
 
@@ -103,25 +109,32 @@ class _Search:
     deadline: float
     progress: Callable[[DesignProgress], None] | None
     began: float
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: threading.Event
     lock: threading.Lock = field(default_factory=threading.Lock)
-    best: tuple[float, int, Float[Array, "n_coordinates n_dof"]] | None = None
+    best: list[tuple[float, int, Float[Array, "n_coordinates n_dof"]]] = field(default_factory=list)
+    """The few best candidates, best first: score, restart and point."""
     history: list[tuple[float, float]] = field(default_factory=list)
     n_evaluations: int = 0
     late: bool = False
+    longest: float = 0.0
+    """Seconds that an evaluation took at most: none is begun that would end too late."""
 
     def run(self, restart: int, seed: np.random.SeedSequence) -> None:
         """One restart from a random point, through all stages."""
         shape = self.objective.gauge.shape
         x = self.objective.gauge.random(np.random.default_rng(seed))
         self.offer(restart, x)
+        if self.stop.is_set():
+            return
         for sharpness, softness, share in _STAGES:
             smoothing = self.objective.smoothing(sharpness, softness)
             accepted = [x.ravel()]
 
             def value(point: Array, *, corners: Smoothing = smoothing) -> tuple[float, Array]:
                 self.check()
+                begun = time.monotonic()
                 result, gradient = self.objective.smooth(point.reshape(shape), corners)
+                self.longest = max(self.longest, time.monotonic() - begun)
                 return result, gradient.ravel()
 
             try:
@@ -144,26 +157,66 @@ class _Search:
     def check(self) -> None:
         """Leave when told to or when time is up."""
         self.n_evaluations += 1
-        if time.monotonic() > self.deadline:
+        if time.monotonic() + self.longest > self.deadline:
             self.late = True
             self.stop.set()
         if self.stop.is_set():
             raise _Stop
 
-    def offer(self, restart: int, x: Float[Array, "n_coordinates n_dof"]) -> None:
-        """Keep a candidate if it is the best, judged without smoothing."""
+    def finished(
+        self, repeats: int, start: Float[Array, " n_dof"] | None, unchecked: tuple[str, ...], latest: float
+    ) -> tuple[Assembly, Curve]:
+        """The best candidate from rest to rest and certified; the next where it loses much on the way and time is left.
+
+        A motion that is free at its samples may touch something between them, and have to shrink far to pass it.
+        """
+        done: list[tuple[float, Assembly, Curve]] = []
+        gauge, paths, anchor = self.objective.gauge, self.objective.path_limits, self.objective.anchor
+        for score, _, x in self.best:
+            coefficients, centre = self.finest(x)
+            assembly, curve = assemble(
+                partial(_curve_at, gauge.basis, anchor, coefficients, centre),
+                ramps=not gauge.basis.at_rest,
+                cruise=repeats * gauge.basis.length,
+                limits=gauge.limits,
+                path_limits=paths,
+                start=start,
+                unchecked=unchecked,
+                hurried=lambda: time.monotonic() > latest,
+            )
+            states = curve.at(np.arange(_n_judged(gauge.basis)) * curve.length / _n_judged(gauge.basis))
+            final = self.objective.criterion.exact(self.objective.gram(states, self.objective.model))
+            done.append((final, assembly, curve))
+            if final <= score + _LOST * abs(score) or time.monotonic() > latest:
+                break
+        return min(done, key=lambda one: one[0])[1:]
+
+    def finest(
+        self, x: Float[Array, "n_coordinates n_dof"]
+    ) -> tuple[Float[Array, "n_free n_dof"], Float[Array, " n_dof"]]:
+        """Coefficients and centre (SI) of a point, brought closer to the joint limits where that is better."""
+        gauge = self.objective.gauge
+        found = [self.objective.coefficients(x, gauge=one) for one in (replace(gauge, density=_TIGHT), gauge)]
+        return min(found, key=lambda both: self._judged(*both)[0])
+
+    def _judged(
+        self, coefficients: Float[Array, "n_free n_dof"], centre: Float[Array, " n_dof"]
+    ) -> tuple[float, float]:
+        """Criterion and condition number (dimensionless) of a curve, without smoothing."""
         basis = self.objective.gauge.basis
-        coefficients, centre = self.objective.coefficients(x)
         n_judged = _n_judged(basis)
         states = basis.curve(coefficients, centre).at(np.arange(n_judged) * basis.length / n_judged)
         G = self.objective.gram(states, self.objective.model)
-        score, shown = self.objective.criterion.exact(G), ConditionNumber().exact(G)
+        return self.objective.criterion.exact(G), ConditionNumber().exact(G)
+
+    def offer(self, restart: int, x: Float[Array, "n_coordinates n_dof"]) -> None:
+        """Keep a candidate if it is the best, judged without smoothing."""
+        score, shown = self._judged(*self.objective.coefficients(x))
         with self.lock:
             # Ties and order of arrival must not matter, or threads would make the result random.
-            if self.best is None or (score, restart) < self.best[:2]:
-                self.best = (score, restart, x)
-                seconds = time.monotonic() - self.began
-                self.history.append((seconds, shown))
+            if not self.best or (score, restart) < self.best[0][:2]:
+                self.history.append((time.monotonic() - self.began, shown))
+            self.best = sorted([*self.best, (score, restart, x)], key=lambda one: one[:2])[:_CANDIDATES]
             if self.progress is not None:
                 elapsed = time.monotonic() - self.began
                 self.progress(DesignProgress(elapsed, restart, self.n_restarts, self.history[-1][1]))
@@ -213,30 +266,23 @@ def design_excitation(
     began = time.monotonic()
     if min(repeats, restarts, max_iterations, 1 if workers is None else workers) < 1:
         raise ExcitationError("repeats, restarts, iterations and workers are counts of at least 1")
-    family = FourierBasis(5, 0.1) if basis is None else basis
-    kept = MotionLimits.of(model.robot) if limits is None else limits
-    if kept.joint_names != model.robot.joint_names:
-        raise ExcitationError(f"limits are for joints {', '.join(kept.joint_names)}, not for those of the model")
-    paths, unchecked = with_effort(model.robot, kept, path_limits)
-    anchor = safe_pose(kept, paths, np.random.default_rng(seed))
-    begin = _start_pose(start, kept, paths)
-    chosen = base_parameters(model) if base is None else base
-    wanted = ConditionNumber() if criterion is None else criterion
-    objective = Objective(model, chosen, Gauge(family, kept), wanted, paths, anchor, _n_samples(family, model))
-    search = _Search(objective, restarts, max_iterations, began + time_budget, progress, began)
-    interrupted = _searched(search, seed, n_threads() if workers is None else workers)
-    if search.best is None:
-        raise KeyboardInterrupt
-    coefficients, centre = objective.coefficients(search.best[2], gauge=Gauge(family, kept, density=_TIGHT))
-    assembly, curve = assemble(
-        lambda scale: family.curve(scale * coefficients, anchor + scale * (centre - anchor)),
-        ramps=not family.at_rest,
-        cruise=repeats * family.length,
-        limits=kept,
-        path_limits=paths,
-        start=begin,
-        unchecked=unchecked,
-    )
+    with finishing_on_interrupt() as stop:
+        family = FourierBasis(5, 0.1) if basis is None else basis
+        kept = MotionLimits.of(model.robot) if limits is None else limits
+        if kept.joint_names != model.robot.joint_names:
+            raise ExcitationError(f"limits are for joints {', '.join(kept.joint_names)}, not for those of the model")
+        paths, unchecked = with_effort(model.robot, kept, path_limits)
+        anchor = safe_pose(kept, paths, np.random.default_rng(seed))
+        begin = _start_pose(start, kept, paths)
+        chosen = base_parameters(model) if base is None else base
+        wanted = ConditionNumber() if criterion is None else criterion
+        objective = Objective(model, chosen, Gauge(family, kept), wanted, paths, anchor, _n_samples(family, model))
+        search = _Search(objective, restarts, max_iterations, began + time_budget, progress, began, stop)
+        interrupted = _searched(search, seed, n_threads() if workers is None else workers)
+        if not search.best:
+            raise KeyboardInterrupt
+        latest = min(began + time_budget, time.monotonic()) + _FINISHING
+        assembly, curve = search.finished(repeats, begin, unchecked, latest)
     late = ExcitationStatus.TIME_BUDGET if search.late else ExcitationStatus.FINISHED
     return Excitation(
         trajectory=assembly.trajectory,
@@ -249,6 +295,17 @@ def design_excitation(
         n_evaluations=search.n_evaluations,
         history=tuple(search.history),
     )
+
+
+def _curve_at(
+    basis: Basis,
+    anchor: Float[Array, " n_dof"],
+    coefficients: Float[Array, "n_free n_dof"],
+    centre: Float[Array, " n_dof"],
+    scale: float,
+) -> Curve:
+    """A curve drawn towards a pose (rad or m)."""
+    return basis.curve(scale * coefficients, anchor + scale * (centre - anchor))
 
 
 def curve_motion(curve: Curve) -> Trajectory:
@@ -279,7 +336,7 @@ def _n_samples(basis: Basis, model: TorqueModel) -> int:
 def _searched(search: _Search, seed: int, workers: int) -> bool:
     """Run all restarts on threads; whether Ctrl-C ended them."""
     seeds = np.random.SeedSequence(seed).spawn(search.n_restarts)
-    interrupted = False
+    interrupted = search.stop.is_set()
     with ThreadPoolExecutor(min(workers, search.n_restarts)) as pool:
         pending: set[Future[None]] = set()
         try:
@@ -291,9 +348,10 @@ def _searched(search: _Search, seed: int, workers: int) -> bool:
             done, _ = wait(pending)
         for future in done:
             future.result()
-    return interrupted
+    return interrupted or (search.stop.is_set() and not search.late)
 
 
 def _guarded(search: _Search, restart: int, seed: np.random.SeedSequence) -> None:
-    if not search.stop.is_set():
+    # The first restart always gives a motion: there is nothing else to return.
+    if restart == 0 or not search.stop.is_set():
         search.run(restart, seed)

@@ -19,12 +19,18 @@ from dynid.dynamics.motion import Motion
 from dynid.excitation.criteria import DesignCriterion
 from dynid.excitation.curves.curve import States
 from dynid.excitation.gauge import Gauge
-from dynid.excitation.limits.motion_limits import PathLimit
+from dynid.excitation.limits.motion_limits import EffortLimit, PathLimit, SlopedLimit, path_unit
 
 __all__ = ["Objective", "Smoothing", "largest_scale"]
 
 _STEP = 1e-6
 """Of central differences, SI: friction columns and path limits have no adjoint."""
+
+
+_SAG_MOTIONS, _SAG_SHARE = 8, 0.99
+"""Random motions to see how much can happen between samples, and the share of samples that it must cover."""
+_SCALE_STEP = 1e-8
+"""Relative to the whole motion: how closely the scale at which a path limit is touched is found."""
 
 
 class Smoothing(NamedTuple):
@@ -153,7 +159,32 @@ class Objective:
         return States(self.anchor + scale * q, scale * dq, scale * ddq, scale * full.dddq)
 
     def _excess(self, states: States) -> Float[Array, "n_samples n_columns"]:
-        return np.concatenate([path.excess(states) for path in self.path_limits], axis=1)
+        parts = [
+            path.excess(states) / path_unit(path) + sag for path, sag in zip(self.path_limits, self.sags, strict=True)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    @cached_property
+    def sags(self) -> tuple[float, ...]:
+        """What each path limit must leave for what happens between the samples, in its unit.
+
+        A parabola rises an eighth of its second difference above its samples; those of random motions tell its size.
+        Efforts have a margin of their own.
+        """
+        found = []
+        for path in self.path_limits:
+            if isinstance(path, EffortLimit) or not isinstance(path, SlopedLimit):
+                found.append(0.0)
+                continue
+            rng, bends = np.random.default_rng(0), [np.zeros(1)]
+            for _ in range(_SAG_MOTIONS):
+                placed = self.gauge.place(self.gauge.random(rng))
+                excess = path.excess(self._states(placed.coefficients, placed.centre)) / path.unit
+                bends.append(-np.diff(excess, 2, axis=0)[excess[1:-1] > -1.0] / 8.0)
+            room = -float(path.excess(States.at_rest(self.anchor[None])).max()) / path.unit
+            sag = float(np.quantile(np.maximum(np.concatenate(bends), 0.0), _SAG_SHARE))
+            found.append(min(sag, 0.25 * max(room, 0.0)))
+        return tuple(found)
 
     def _scale(self, full: States, temperature: float = 0.0) -> float:
         """The largest scale at which the path limits hold at the samples, with a rounded maximum where it is warm."""
@@ -176,18 +207,31 @@ class Objective:
         weight = np.exp((excess - excess.max()) / temperature)
         weight /= weight.sum()
         near = np.flatnonzero(weight.sum(axis=1) > 1e-4)
-        here = np.concatenate([values[near] for values in states[:3]], axis=1)
-        n_near, n_values = here.shape
-        steps = _STEP * np.concatenate([np.eye(n_values), -np.eye(n_values)])
-        q, dq, ddq = np.split((here[:, None] + steps).reshape(-1, n_values), 3, axis=1)
-        moved = self._excess(States(q, dq, ddq, np.zeros_like(q))).reshape(n_near, 2, n_values, -1)
-        slope = np.einsum("svc,sc->sv", moved[:, 0] - moved[:, 1], weight[near]) / (2.0 * _STEP)
+        slope = self._pull_excess(States(*(values[near] for values in states)), weight[near])
         by_scale = float(np.sum(slope * np.concatenate([values[near] for values in self._offsets(full)], axis=1)))
         pushes = tuple(np.zeros_like(full.q) for _ in range(3))
         if by_scale > 0.0:
             for push, part in zip(pushes, np.split(slope, 3, axis=1), strict=True):
                 push[near] = -scale * part / by_scale
         return pushes
+
+    def _pull_excess(self, near: States, weight: Float[Array, "n_near n_columns"]) -> Float[Array, "n_near n_values"]:
+        """Derivative by q, dq and ddq, side by side, of the sum of all excesses, each times its weight."""
+        total = np.zeros((len(near.q), 3 * near.q.shape[1]))
+        begin = 0
+        for path in self.path_limits:
+            mine = weight[:, begin : begin + len(path.labels)] / path_unit(path)
+            begin += len(path.labels)
+            if isinstance(path, SlopedLimit):
+                total += np.concatenate(path.slope(near, mine), axis=1)
+                continue
+            here = np.concatenate(near[:3], axis=1)
+            n_near, n_values = here.shape
+            steps = _STEP * np.concatenate([np.eye(n_values), -np.eye(n_values)])
+            q, dq, ddq = np.split((here[:, None] + steps).reshape(-1, n_values), 3, axis=1)
+            moved = path.excess(States(q, dq, ddq, np.zeros_like(q))).reshape(n_near, 2, n_values, -1)
+            total += np.einsum("svc,sc->sv", moved[:, 0] - moved[:, 1], mine) / (2.0 * _STEP)
+        return total
 
     def _regressor(self, states: States, model: TorqueModel) -> tuple[Float[Array, "n_samples n_dof n_base"], Motion]:
         n_samples = len(states.q)
@@ -272,14 +316,15 @@ def largest_scale(excess: Callable[[float], float]) -> float:
     """
     if excess(1.0) <= 0.0:
         return 1.0
-    outside, inside = 1.0, 0.9
+    # Small steps first: motions around a corner are free at nearly full size, and again only where they are small.
+    outside, inside, step = 1.0, 0.99, 0.97
     while excess(inside) > 0.0:
-        outside, inside = inside, 0.85 * inside
+        outside, inside, step = inside, step * inside, max(0.96 * step, 0.85)
         if inside < 1e-9:
             return inside
-    root = float(brentq(excess, inside, outside, xtol=1e-10, rtol=1e-10))
+    root = float(brentq(excess, inside, outside, xtol=_SCALE_STEP, rtol=_SCALE_STEP))
     while excess(root) > 0.0:
-        root = root - 1e-9 if root - 1e-9 > inside else inside
+        root = root - _SCALE_STEP if root - _SCALE_STEP > inside else inside
         if root == inside:
             break
     return root

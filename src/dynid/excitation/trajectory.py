@@ -13,7 +13,7 @@ from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import Curve, States
 from dynid.prose import counted
 
-__all__ = ["Cruise", "Hold", "MotionPiece", "Move", "Trajectory"]
+__all__ = ["Cruise", "Hold", "MotionPiece", "Move", "Slowed", "Trajectory"]
 
 _MOVE_PEAKS = (1.0, 15.0 / 8.0, 10.0 / np.sqrt(3.0), 60.0)
 """Largest position, velocity, acceleration and jerk of the quintic step over unit distance and time."""
@@ -143,6 +143,32 @@ class Cruise:
 
 
 @dataclass(frozen=True, eq=False)
+class Slowed:
+    r"""A piece at a part of its speed: the same path, velocities times s, accelerations times s²."""
+
+    piece: MotionPiece
+    scale: float
+    """s, a ratio above 0; 1 is the piece itself."""
+
+    @property
+    def duration(self) -> float:
+        """Its time in s."""
+        return self.piece.duration / self.scale
+
+    def at(self, t: Float[Array, " n_samples"]) -> States:
+        """Joint states at times `t` (s)."""
+        q, dq, ddq, dddq = self.piece.at(np.clip(t * self.scale, 0.0, self.piece.duration))
+        return States(q, self.scale * dq, self.scale**2 * ddq, self.scale**3 * dddq)
+
+
+def _bandwidth(piece: MotionPiece) -> float:
+    """Highest frequency in Hz of a piece; 0 where it follows no curve."""
+    if isinstance(piece, Slowed):
+        return piece.scale * _bandwidth(piece.piece)
+    return piece.curve.bandwidth_hz if isinstance(piece, Cruise) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class Trajectory:
     """Pieces that a robot runs one after the other; at rest where they meet."""
 
@@ -178,7 +204,17 @@ class Trajectory:
     @property
     def bandwidth_hz(self) -> float:
         """Highest frequency in Hz that its curves hold; 0 where it has none."""
-        return max((piece.curve.bandwidth_hz for piece in self.pieces if isinstance(piece, Cruise)), default=0.0)
+        return max(_bandwidth(piece) for piece in self.pieces)
+
+    def slowed(self, scale: float) -> Trajectory:
+        """The same path at a part of the speed (a ratio, above 0 and at most 1): a rehearsal.
+
+        Raises:
+            ExcitationError: for any other scale.
+        """
+        if not 0.0 < scale <= 1.0:
+            raise ExcitationError(f"`scale` {scale:g}: a rehearsal runs at a part of the speed, above 0 and at most 1")
+        return Trajectory(self.joint_names, tuple(Slowed(piece, scale) for piece in self.pieces))
 
     def at(self, t: Float[Array, " n_samples"]) -> States:
         """Joint states at times `t` in s from its start, sorted or not."""

@@ -1,10 +1,11 @@
-"""Trajectories as files: CSV, ROS JointTrajectory, and their coefficients as TOML, which can be read back."""
+"""Trajectories as files: CSV, and motion files as TOML, which read back exactly."""
 
 from __future__ import annotations
 
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,14 +19,34 @@ from dynid.errors import ExcitationError
 from dynid.excitation.curves.bspline import SplineCurve
 from dynid.excitation.curves.curve import Curve
 from dynid.excitation.curves.fourier import FourierSeries
+from dynid.excitation.limits.workspace import KeepOut
 from dynid.excitation.poses import PoseDesign
 from dynid.excitation.ready_made import Sinusoids
 from dynid.excitation.trajectory import Cruise, Hold, MotionPiece, Move, Trajectory
 
-__all__ = ["read_coefficients", "write_coefficients", "write_poses", "write_ros", "write_trajectory"]
+__all__ = [
+    "MotionFile",
+    "read_coefficients",
+    "read_motion_file",
+    "write_coefficients",
+    "write_poses",
+    "write_trajectory",
+]
 
 FORMAT = "dynid trajectory 1"
 """What a file of coefficients says it is; another number would be another layout."""
+
+
+@dataclass(frozen=True, eq=False)
+class MotionFile:
+    """What a motion file says: where the robot may move, and the motion itself where there is one yet."""
+
+    trajectory: Trajectory | None
+    """None in a file that only describes the surroundings."""
+    floor: float | Literal["none"] | None = None
+    """Height of the floor, m in the base frame; None where the file says nothing."""
+    keep_out: tuple[KeepOut, ...] = ()
+    """Boxes that no link may enter."""
 
 
 def write_trajectory(path: Path, trajectory: Trajectory, *, rate_hz: float = 1000.0) -> Motion:
@@ -54,39 +75,25 @@ def _write_table(path: Path, header: Sequence[str], rows: Float[Array, "n_rows n
     write_whole(path, text.getvalue())
 
 
-def write_ros(path: Path, trajectory: Trajectory, *, rate_hz: float = 100.0) -> None:
-    """Write a ROS 2 ``trajectory_msgs/JointTrajectory`` as YAML, points at `rate_hz` (Hz).
-
-    Raises:
-        ExcitationError: the rate is too low for the motion.
-        OutputError: the file cannot be written.
-    """
-    motion = trajectory.motion(rate_hz)
-    lines = ["header:", "  stamp: {sec: 0, nanosec: 0}", "  frame_id: ''"]
-    lines += [f"joint_names: {json.dumps(list(trajectory.joint_names), ensure_ascii=False)}", "points:"]
-    for k in range(motion.n_samples):
-        nanoseconds = round(float(motion.t[k]) * 1e9)
-        lines += [
-            f"- positions: {_listed(motion.q[k])}",
-            f"  velocities: {_listed(motion.dq[k])}",
-            f"  accelerations: {_listed(motion.ddq[k])}",
-            f"  time_from_start: {{sec: {nanoseconds // 10**9}, nanosec: {nanoseconds % 10**9}}}",
-        ]
-    write_whole(path, "\n".join(lines) + "\n")
-
-
-def _listed(values: Float[Array, " n_dof"]) -> str:
-    return "[" + ", ".join(f"{value:.12g}" if value % 1.0 else f"{value:.1f}" for value in values) + "]"
-
-
-def write_coefficients(path: Path, trajectory: Trajectory) -> None:
+def write_coefficients(
+    path: Path,
+    trajectory: Trajectory,
+    *,
+    floor: float | Literal["none"] | None = None,
+    keep_out: Sequence[KeepOut] = (),
+) -> None:
     """Write the pieces of a trajectory and the coefficients of its curves (SI) as TOML; reads back exactly.
+
+    The floor and the keep-out boxes (m) that it was designed for stand beside them.
 
     Raises:
         OutputError: the file cannot be written.
     """
     names = json.dumps(list(trajectory.joint_names), ensure_ascii=False)
     lines = [f'format = "{FORMAT}"', f"joint_names = {names}"]
+    lines += [] if floor is None else [f"floor = {_toml(floor)}"]
+    for box in keep_out:
+        lines += ["", "[[keep_out]]", f"lower = {_toml(box.lower)}", f"upper = {_toml(box.upper)}"]
     for piece in trajectory.pieces:
         lines += ["", "[[piece]]"]
         lines += [f"{key} = {_toml(value)}" for key, value in _table(piece).items()]
@@ -186,14 +193,33 @@ class _CruiseTable(_Table):
         return Sinusoids(np.array(self.amplitude), np.array(self.period), centre)
 
 
+class _KeepOutTable(_Table):
+    lower: tuple[_Number, _Number, _Number]
+    upper: tuple[_Number, _Number, _Number]
+
+
 class _TrajectoryTable(_Table):
     format: Literal["dynid trajectory 1"]
-    joint_names: list[str] = Field(min_length=1)
-    piece: list[Annotated[_HoldTable | _MoveTable | _CruiseTable, Field(discriminator="kind")]] = Field(min_length=1)
+    joint_names: list[str] = []
+    floor: _Number | Literal["none"] | None = None
+    keep_out: list[_KeepOutTable] = Field(default=[], max_length=1000)
+    piece: list[Annotated[_HoldTable | _MoveTable | _CruiseTable, Field(discriminator="kind")]] = []
 
 
 def read_coefficients(path: Path) -> Trajectory:
     """The trajectory that `write_coefficients` wrote (SI).
+
+    Raises:
+        ExcitationError: naming the file and the key at fault.
+    """
+    trajectory = read_motion_file(path).trajectory
+    if trajectory is None:
+        raise ExcitationError(f"{path}: piece: the file holds no motion, only where one may be")
+    return trajectory
+
+
+def read_motion_file(path: Path) -> MotionFile:
+    """Keep-out boxes and floor (m in the base frame) of a motion file, and its motion where it holds one.
 
     Raises:
         ExcitationError: naming the file and the key at fault.
@@ -205,6 +231,8 @@ def read_coefficients(path: Path) -> Trajectory:
         where = ".".join(str(part) for part in first["loc"])
         raise ExcitationError(f"{path}: {where}: {first['msg']}") from error
     try:
-        return Trajectory(tuple(table.joint_names), tuple(piece.piece() for piece in table.piece))
+        boxes = tuple(KeepOut(np.array(box.lower), np.array(box.upper)) for box in table.keep_out)
+        pieces = tuple(piece.piece() for piece in table.piece)
+        return MotionFile(Trajectory(tuple(table.joint_names), pieces) if pieces else None, table.floor, boxes)
     except ValueError as error:
         raise ExcitationError(f"{path}: {error}") from error

@@ -30,7 +30,6 @@ __all__ = ["LOG_FORMATS", "column_names", "read_raw", "read_recording", "stream_
 CHUNK_SAMPLES = 100_000
 """Samples read at a time: some 20 MB for an arm of seven joints."""
 MAX_SUGGESTED = 3
-
 """Files of nearly the same name that an error offers."""
 LOG_FORMATS: tuple[LogFormat, ...] = (TEXT, NPZ, PARQUET, HDF5, MAT, BAG)
 """Every format of log files; see docs/recipes/reader.md for how to add one."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dynid.regression.auto_settings import ThresholdChoice as ThresholdChoice
     from dynid.regression.auto_settings import estimated_delay as estimated_delay
     from dynid.regression.auto_settings import velocity_threshold as velocity_threshold
+    from dynid.regression.base_table import read_base_table as read_base_table
     from dynid.regression.bootstrap import Bootstrap as Bootstrap
     from dynid.regression.constraints.compiled import CompiledConstraints as CompiledConstraints
     from dynid.regression.constraints.compiled import ConstraintCheck as ConstraintCheck
@@ -41,6 +42,13 @@ if TYPE_CHECKING:
     from dynid.regression.estimators import EstimatorOptions as EstimatorOptions
     from dynid.regression.estimators import make_estimator as make_estimator
     from dynid.regression.feasible.feasible import Feasible as Feasible
+    from dynid.regression.feasible.link_ranges import LinkRange as LinkRange
+    from dynid.regression.feasible.link_ranges import link_ranges as link_ranges
+    from dynid.regression.feasible.link_spread import LinkSpread as LinkSpread
+    from dynid.regression.feasible.link_spread import LinkSpreads as LinkSpreads
+    from dynid.regression.feasible.link_spread import link_spreads as link_spreads
+    from dynid.regression.feasible.mass_matrix import WorstPose as WorstPose
+    from dynid.regression.feasible.mass_matrix import worst_pose as worst_pose
     from dynid.regression.feasible.prior import Prior as Prior
     from dynid.regression.friction.choice import FrictionChoice as FrictionChoice
     from dynid.regression.friction.choice import choose_friction as choose_friction
@@ -82,7 +90,8 @@ if TYPE_CHECKING:
     from dynid.regression.rows import JointRows as JointRows
     from dynid.regression.rows import RowSource as RowSource
     from dynid.regression.rows import SampleRows as SampleRows
-    from dynid.regression.run_variation import residual_statistics as residual_statistics
+    from dynid.regression.run_variation import LeftOut as LeftOut
+    from dynid.regression.run_variation import left_out_runs as left_out_runs
     from dynid.regression.status import Status as Status
     from dynid.regression.streamed_rows import StreamedRows as StreamedRows
     from dynid.regression.uncertainty import Uncertainty as Uncertainty
@@ -112,6 +121,7 @@ MODULES = (
     "drive_gains",
     "model",
     "model_file",
+    "base_table",
 )
 """The order of this folder: a module imports only those before it."""
 
@@ -119,6 +129,7 @@ MODULES = (
 _HOMES = {
     "dynid.regression.auto_settings": ("ThresholdChoice", "estimated_delay", "velocity_threshold"),
     "dynid.regression.bootstrap": ("Bootstrap", "bootstrap"),
+    "dynid.regression.base_table": ("read_base_table",),
     "dynid.regression.constraints.compiled": ("CompiledConstraints", "ConstraintCheck"),
     "dynid.regression.constraints.constraints": ("Constraints", "ParameterBound", "ParameterBounds", "Symmetry", "Tie"),
     "dynid.regression.constraints.files": ("read_bounds", "read_constraints"),
@@ -130,6 +141,9 @@ _HOMES = {
     "dynid.regression.estimate": ("Estimate", "Estimator", "FitError", "estimate_of", "full_estimate"),
     "dynid.regression.estimators": ("ESTIMATORS", "EstimatorOptions", "make_estimator"),
     "dynid.regression.feasible.feasible": ("Feasible",),
+    "dynid.regression.feasible.link_ranges": ("LinkRange", "link_ranges"),
+    "dynid.regression.feasible.link_spread": ("LinkSpread", "LinkSpreads", "link_spreads"),
+    "dynid.regression.feasible.mass_matrix": ("WorstPose", "worst_pose"),
     "dynid.regression.feasible.prior": ("Prior",),
     "dynid.regression.friction.choice": ("FrictionChoice", "choose_friction"),
     "dynid.regression.friction.curve": ("friction_curve",),
@@ -147,7 +161,7 @@ _HOMES = {
     "dynid.regression.retrieval.search": ("MultiStart", "SearchEngine", "SimulatedAnnealing"),
     "dynid.regression.reverse": ("ControllerSamples", "Reverse", "ReverseEstimate", "read_controller_samples"),
     "dynid.regression.rows": ("JointRows", "RowSource", "SampleRows"),
-    "dynid.regression.run_variation": ("residual_statistics",),
+    "dynid.regression.run_variation": ("LeftOut", "left_out_runs"),
     "dynid.regression.status": ("Status",),
     "dynid.regression.streamed_rows": ("StreamedRows",),
     "dynid.regression.uncertainty": ("Uncertainty", "uncertainty"),

@@ -21,6 +21,7 @@ __all__ = [
     "Estimate",
     "Estimator",
     "FitError",
+    "LinkBelief",
     "Trust",
     "estimate_of",
     "full_estimate",
@@ -66,6 +67,21 @@ class FitError:
 
 
 @dataclass(frozen=True, eq=False)
+class LinkBelief:
+    """What was known of the links before the data: a normal distribution of their numbers."""
+
+    mean: Float[Array, " n_inertial"]
+    """The ten numbers of every link one after the other, SI."""
+    factor: Float[Array, "n_inertial n_inertial"]
+    """Times its transpose it is the covariance (SI)."""
+    weights: Float[Array, " n_dof"]
+    """Row weight of each joint (1/(N·m)) with which the data counted beside it."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate(PrintsAsTable):
     """Base parameters with their uncertainty, and the full parameters where the estimator gives them."""
 
@@ -93,6 +109,8 @@ class Estimate(PrintsAsTable):
     """How θ was chosen among those that fit equally well."""
     gives_links: bool = False
     """Whether the estimator is one that looks for full parameters; without θ it then found none."""
+    belief: LinkBelief | None = None
+    """What was known of the links before the data and counted beside them; None where nothing did."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -277,6 +295,7 @@ def full_estimate(
     labels: tuple[str, ...],
     rule: str,
     iterations: int = 1,
+    belief: LinkBelief | None = None,
 ) -> Estimate:
     """The estimate of full parameters θ (SI) that were fitted to rows weighted by joint (1/(N·m)).
 
@@ -285,4 +304,4 @@ def full_estimate(
     known = bool(np.all(np.isfinite(theta)))
     beta = regression.base.project(theta) if known else regression.stacked(weights).solution()
     found = estimate_of(estimator, regression, beta, weights=weights, status=status, iterations=iterations)
-    return replace(found, theta=theta, labels=labels, rule=rule) if known else found
+    return replace(found, theta=theta, labels=labels, rule=rule, belief=belief) if known else found

@@ -16,6 +16,8 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.log_settings import LogSettings
 from dynid.regression.estimate import Estimate
+from dynid.regression.feasible.link_ranges import LinkRange
+from dynid.regression.feasible.link_spread import LinkSpreads
 from dynid.regression.problem import Regression
 from dynid.regression.residuals import ResidualStatistics
 
@@ -37,7 +39,7 @@ class Compressed:
     R: Float[Array, "n_base n_base"]
     rho: Float[Array, " n_base"]
     rest: float
-    """Weighted sum of squares that no coefficients explain."""
+    """Weighted sum of squares that no base parameters explain."""
     n_rows: int
 
     def __post_init__(self) -> None:
@@ -72,6 +74,10 @@ class IdentifiedModel:
     """The same of single samples before the low-pass, N·m or N: what a filter meets that follows them."""
     noise_memory: Float[Array, " n_dof"] | None = None
     """Time in s over which each joint's residual is correlated, one exponential's time constant; None likewise."""
+    spreads: LinkSpreads | None = None
+    """Standard deviations of the links, and the share that the data had; None where links had no prior."""
+    ranges: tuple[LinkRange, ...] | None = None
+    """Between which values the links may lie without a worse fit, where that was asked for."""
     residuals: ResidualStatistics | None = None
     """What held-out residuals look like (SI): noise, its memory, standstill, drift between runs, scale of the torque;
     None where they were not measured, as in files of version 0.1."""
@@ -159,6 +165,8 @@ class IdentifiedModel:
             beta=found.beta,
             theta=found.theta,
             labels=found.labels,
+            spreads=None,
+            ranges=None,
             rule=f"best of {len(found.runs)} searches ({engine}, {found.objective_kind})",
             results={
                 **self.results,

@@ -21,6 +21,8 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import random_motion
 from dynid.errors import ModelFileError
 from dynid.recording.log_settings import LogSettings
+from dynid.regression.feasible.link_ranges import LinkRange
+from dynid.regression.feasible.link_spread import LinkSpreads
 from dynid.regression.model import Compressed, IdentifiedModel, Json
 from dynid.regression.residuals import ResidualStatistics
 
@@ -102,6 +104,8 @@ def _encoded(model: IdentifiedModel) -> dict[str, object]:
         "noise": None if model.noise is None else [_number(value) for value in model.noise],
         "sample_noise": None if model.sample_noise is None else [_number(value) for value in model.sample_noise],
         "noise_memory": None if model.noise_memory is None else [_number(value) for value in model.noise_memory],
+        "spreads": None if model.spreads is None else model.spreads.stored(),
+        "ranges": None if model.ranges is None else [entry.stored() for entry in model.ranges],
         "residuals": None if model.residuals is None else model.residuals.stored(),
         "results": _plain(model.results),
         "provenance": _plain(model.provenance),
@@ -160,6 +164,12 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
         noise=_optional(content.get("noise", results.get("noise")), n_dof, "noise"),
         sample_noise=_optional(content.get("sample_noise", _train_rmse(results)), n_dof, "sample_noise"),
         noise_memory=_optional(content.get("noise_memory"), n_dof, "noise_memory"),
+        spreads=None
+        if content.get("spreads") is None
+        else LinkSpreads.restored(_mapping(content["spreads"]), n_dof[0]),
+        ranges=None
+        if content.get("ranges") is None
+        else tuple(LinkRange.restored(_mapping(entry)) for entry in items("ranges")),
         residuals=None
         if residuals is None
         else ResidualStatistics.restored(_mapping(residuals), model.n_dof, n_terms, base.n_base),

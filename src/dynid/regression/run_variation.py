@@ -12,13 +12,13 @@ from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Samples
 from dynid.regression.drift import DriftEvidence, drift_between, drifting_terms
-from dynid.regression.estimate import Estimate
+from dynid.regression.estimate import Estimate, FitError
 from dynid.regression.noise_colour import noise_colour
 from dynid.regression.problem import Factor, Regression
 from dynid.regression.residuals import ONE_LOG, ResidualStatistics
 from dynid.regression.rows import chunks_of, rows_of_segment, visible_columns
 
-__all__ = ["residual_statistics"]
+__all__ = ["LeftOut", "left_out_runs"]
 
 N_SEGMENTS, LEAST_SEGMENTS = 5, 3
 """Segments of a single log that are left out of the fit in turn, and the fewest from which anything can be."""
@@ -51,18 +51,29 @@ class _HeldOut:
     """A part as the fit of the others predicts it."""
 
     theta: Float[Array, " n_params"]
+    residual: Float[Array, " n_dof"]
+    """Squares of what is left of its rows, summed, (N·m)² or N²."""
     evidence: DriftEvidence
     spread: Float[Array, " n_dof"]
     """Mean variance of the predicted torque that the covariance of β gives, (N·m)² or N²."""
 
 
-def residual_statistics(
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What fits predict of the runs, or segments, that are left out of them in turn."""
+
+    statistics: ResidualStatistics
+    error: FitError
+    """In % and N·m or N."""
+
+
+def left_out_runs(
     model: TorqueModel,
     base: BaseParameters,
     runs: Sequence[Samples],
     fit: Callable[[Regression], Estimate],
     estimate: Estimate,
-) -> ResidualStatistics | None:
+) -> LeftOut | None:
     """What the fit of the other runs leaves of each run (N·m or N); None where the logs make too few blocks of time.
 
     Args:
@@ -76,6 +87,9 @@ def residual_statistics(
     if len(parts) < 2:
         return None
     held_out = [_held_out(model, base, parts, k, fit) for k in range(len(parts))]
+    whole = Regression(model, base, visible_columns(model, base), tuple(b for part in parts for b in part.blocks))
+    residual = np.sum([found.residual for found in held_out], axis=0)
+    error = FitError.of(residual, whole.power(), whole.rows_per_joint().astype(float))
     theta = base.lift(estimate.beta) if estimate.theta is None else estimate.theta
     drift, deviations = drift_between([found.evidence for found in held_out], model, drifting_terms(model), theta)
     # A run differs from the mean of the others by its own drift and by theirs.
@@ -89,7 +103,7 @@ def residual_statistics(
     colour = noise_colour(single, plan.low_pass.rate_hz, plan.low_pass.cutoff_hz)
     rested = np.vstack([part.rested for part in rows])
     speed, extra = _standstill(rested, np.vstack([part.speed for part in rows]), _friction_level(model, runs, theta))
-    return ResidualStatistics(
+    statistics = ResidualStatistics(
         white_std=colour.white_std,
         slow_std=colour.slow_std,
         memory=colour.memory,
@@ -104,6 +118,7 @@ def residual_statistics(
         source=f"{len(runs)} logs" if len(runs) > 1 else ONE_LOG,
         gain_source="not stated",
     )
+    return LeftOut(statistics, error)
 
 
 def _parts(model: TorqueModel, base: BaseParameters, runs: Sequence[Samples]) -> Iterator[_Part]:
@@ -157,7 +172,7 @@ def _held_out(
         Lambda += R.T @ R / noise
         b += R.T @ (factor.rho - factor.R @ estimate.beta[columns]) / noise
         spread[j] = float(np.sum((factor.R @ covariance[np.ix_(columns, columns)]) * factor.R)) / n_rows[j]
-    return _HeldOut(theta, DriftEvidence(Lambda, b, power), spread)
+    return _HeldOut(theta, residual, DriftEvidence(Lambda, b, power), spread)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,20 @@ if TYPE_CHECKING:
     from dynid.simulation.synthetic import plausible_parameters as plausible_parameters
     from dynid.simulation.synthetic import synthesise as synthesise
 
-MODULES = ("motions", "sensors", "loop_kernels", "closed_loop", "synthetic")
+MODULES = (
+    "motions",
+    "sensors",
+    "loop_kernels",
+    "closed_loop",
+    "synthetic",
+    "arm_kernels",
+    "friction_step",
+    "roll_kernels",
+    "resistance",
+    "arm",
+    "joint_controller",
+    "mujoco_arm",
+)
 """The order of this folder: a module imports only those before it."""
 
 # A stage is imported for a few of its modules; the others would only cost time.

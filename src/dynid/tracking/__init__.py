@@ -36,17 +36,22 @@ if TYPE_CHECKING:
     from dynid.tracking.setup import arm_filter as arm_filter
     from dynid.tracking.setup import known_noise as known_noise
     from dynid.tracking.setup import load_watch as load_watch
+    from dynid.tracking.sources.counts import StreamCounts as StreamCounts
+    from dynid.tracking.sources.feeds import StreamFeed as StreamFeed
+    from dynid.tracking.sources.intake import SampleIntake as SampleIntake
+    from dynid.tracking.sources.intake import open_stream as open_stream
+    from dynid.tracking.sources.messages import pack_message as pack_message
+    from dynid.tracking.sources.messages import samples_of as samples_of
+    from dynid.tracking.sources.replayed import replay as replay
+    from dynid.tracking.sources.replayed import samples_of_motion as samples_of_motion
+    from dynid.tracking.sources.replayed import with_kinematics as with_kinematics
+    from dynid.tracking.sources.udp import udp_samples as udp_samples
     from dynid.tracking.state_map import LOAD_LINK as LOAD_LINK
     from dynid.tracking.state_map import Consistent as Consistent
     from dynid.tracking.state_map import Entry as Entry
     from dynid.tracking.state_map import Principal as Principal
     from dynid.tracking.state_map import StateBound as StateBound
     from dynid.tracking.state_map import StateMap as StateMap
-    from dynid.tracking.stream import replay as replay
-    from dynid.tracking.stream import samples_of as samples_of
-    from dynid.tracking.stream import samples_of_motion as samples_of_motion
-    from dynid.tracking.stream import udp_samples as udp_samples
-    from dynid.tracking.stream import with_kinematics as with_kinematics
     from dynid.tracking.watch import LoadWatch as LoadWatch
     from dynid.tracking.watch import LoadWatcher as LoadWatcher
 
@@ -67,9 +72,10 @@ MODULES = (
     "load_bank",
     "contact_bands",
     "decisions",
+    "contact_force",
     "load",
     "watch",
-    "stream",
+    "sources",
     "setup",
     "session",
 )
@@ -89,8 +95,13 @@ _HOMES = {
     "dynid.tracking.samples": ("History", "ProcessNoise", "Sample", "SampleOutcome", "TrackedParameters"),
     "dynid.tracking.session": ("TrackedMoment", "TrackingResult", "TrackingSession"),
     "dynid.tracking.setup": ("TrackingOptions", "arm_filter", "known_noise", "load_watch"),
+    "dynid.tracking.sources.counts": ("StreamCounts",),
+    "dynid.tracking.sources.feeds": ("StreamFeed",),
+    "dynid.tracking.sources.intake": ("SampleIntake", "open_stream"),
+    "dynid.tracking.sources.messages": ("pack_message", "samples_of"),
+    "dynid.tracking.sources.replayed": ("replay", "samples_of_motion", "with_kinematics"),
+    "dynid.tracking.sources.udp": ("udp_samples",),
     "dynid.tracking.state_map": ("Consistent", "Entry", "LOAD_LINK", "Principal", "StateBound", "StateMap"),
-    "dynid.tracking.stream": ("replay", "samples_of", "samples_of_motion", "udp_samples", "with_kinematics"),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -50,8 +50,10 @@ NO_EVENT, INITIAL_LOAD, PICK, PLACE, CHANGE, CONTACT_BEGAN, CONTACT_OVER = range
 """What a step may have to say."""
 UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
 """Phases: the load is not known yet; it is; something happened; something touches the arm."""
-PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, LINK, EXPLAINED, ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT = range(16)
+PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, LINK, EXPLAINED, ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT, LOW, RISE, BEGAN = range(19)
 """Places of the running numbers."""
+LOW_SHARE = 0.25
+"""Sum of squares over its threshold below which nothing has begun yet."""
 SETTLING = 0.9
 """Standard deviation of mass over that of the announcement, below which the announcement is refined."""
 NEWTON_STEPS = 2
@@ -221,7 +223,10 @@ def _raise_suspicion(c, s, m, d, r, t, onset):
     branch_load(c, s, m, source)
     branch_contact(c, s, m, source)
     d.numbers[BRANCHED] = t
-    d.active[CONTACT], d.numbers[PHASE], d.numbers[ONSET] = True, SUSPECT, np.nan
+    d.active[CONTACT], d.numbers[PHASE] = True, SUSPECT
+    if np.isnan(d.numbers[ONSET]):
+        d.numbers[BEGAN] = onset
+    d.numbers[ONSET] = np.nan
 
 
 @njit(cache=True, nogil=True)
@@ -271,7 +276,7 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
     copy_filter(s, CONTACT, NOTHING)
     n[PHASE] = TOUCHED
     if n[CALLED] == 0.0:
-        n[CALLED] = 1.0
+        n[CALLED], n[LINK] = 1.0, -1.0
         _say(d, CONTACT_BEGAN)
         if ended:
             n[CALLED] = 2.0
@@ -340,6 +345,8 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     if n[PHASE] == UNKNOWN or np.isnan(total):
         return
     beyond = total > k.threshold
+    if total < LOW_SHARE * k.threshold:
+        n[LOW] = t
     if not beyond:
         n[BEYOND] = np.nan
         if t - n[LAST_BEYOND] > r.clear and n[PHASE] >= SUSPECT and not n[QUIET] <= t:
@@ -354,7 +361,8 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     if np.isnan(n[BEYOND]):
         n[BEYOND] = t
     if n[PHASE] == KNOWN and np.isnan(n[ONSET]):
-        n[ONSET], n[QUIET] = n[BEYOND], np.inf
+        n[ONSET], n[QUIET], n[BEGAN] = n[BEYOND], np.inf, n[LOW]
+        n[RISE] = n[BEYOND] - n[LOW]
     if n[QUIET] <= t:
         n[QUIET] = np.inf
     at_once = t - n[BEYOND] < r.at_once

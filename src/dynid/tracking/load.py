@@ -19,11 +19,16 @@ from dynid.tracking.samples import ProcessNoise, Sample
 from dynid.tracking.state_map import Entry, StateBound, StateMap
 from dynid.tracking.terms import JointTerms
 
-__all__ = ["EventKind", "LoadEstimate", "LoadEvent", "load_filter"]
+__all__ = ["KNOCK", "EventKind", "LoadEstimate", "LoadEvent", "Reaction", "load_filter"]
 
 EventKind = Literal["initial load", "pick", "place", "change", "contact", "contact over"]
 """What happened: the first load is known; it became heavier, lighter, or changed slowly; something touched the arm, or
 let go."""
+
+Reaction = Literal["stop", "give way", "go on", "set load"]
+"""What a controller does about an event: stop, float in gravity compensation, resume, set the load."""
+KNOCK = 0.05
+"""Time in s within which the external torque of a knock rises; a slower one is a push."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,17 +83,35 @@ class LoadEvent:
 
     kind: EventKind
     t: float
-    """When it was noticed, s."""
+    """When it was decided, s."""
     mass: float
     """Mass of the load in kg as the filter had it then."""
     torque: Float[Array, " n_dof"]
     """External joint torque at that time, N·m or N."""
+    mass_std: float = np.nan
+    """σ of that mass, kg."""
+    delay: float = np.nan
+    """Time in s from when it began, as far as that can be told, to the decision."""
+    link: str | None = None
+    """The link in contact; None for events of the load."""
+    force: Vector3 | None = None
+    """Force of the contact at the far end of that link, N in base axes; None where the torques do not show it."""
+    nature: Literal["knock", "push"] | None = None
+    """How fast the contact came: a knock within `KNOCK` s, or a slow push; None for events of the load."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    @property
+    def reaction(self) -> Reaction:
+        """What a controller would do: stop after a knock, give way to a push, go on, or take over the load."""
+        if self.kind == "contact":
+            return "stop" if self.nature == "knock" else "give way"
+        return "go on" if self.kind == "contact over" else "set load"
+
     def __repr__(self) -> str:
-        return f"LoadEvent({self.kind} at {self.t:.3f} s, load {self.mass:.3f} kg)"
+        where = "" if self.link is None else f", {self.nature} at {self.link}"
+        return f"LoadEvent({self.kind} at {self.t:.3f} s{where}, load {self.mass:.3f} kg)"
 
 
 def load_filter(

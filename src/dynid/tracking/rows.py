@@ -40,6 +40,7 @@ LOAD_SYMBOLS = ("mL", "mcLx", "mcLy", "mcLz", *(f"JL{name[1:]}" for name in INER
 """Symbols of the ten numbers of the load, about the load frame; they follow those of the model."""
 
 _FREE = 6
+"""Ways in which a body can move that nothing holds: the rows of a wrench."""
 
 
 class RowArrays(NamedTuple):

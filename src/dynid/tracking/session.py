@@ -18,7 +18,9 @@ from dynid.tracking.kinematics import KinematicFilter
 from dynid.tracking.load import LoadEstimate, LoadEvent
 from dynid.tracking.samples import Sample, TrackedParameters
 from dynid.tracking.setup import TrackingOptions, arm_filter, live_noise, load_watch, recorded_noise
-from dynid.tracking.stream import replay, udp_samples, with_kinematics
+from dynid.tracking.sources.counts import StreamCounts
+from dynid.tracking.sources.intake import UDP, SampleIntake, open_stream
+from dynid.tracking.sources.replayed import replay, with_kinematics
 
 __all__ = ["TrackedMoment", "TrackingResult", "TrackingSession"]
 
@@ -63,6 +65,8 @@ class TrackingResult:
     """What the arm carries; None where the parameters of the arm were followed."""
     trail: tuple[TrackedMoment, ...] = ()
     """The estimate over time."""
+    counts: StreamCounts | None = None
+    """What came from a live source, with what was lost, late or doubled; None where a log was replayed."""
 
     def __str__(self) -> str:
         robot, load = self.model.robot, self.load
@@ -90,12 +94,14 @@ class TrackingResult:
 class TrackingSession:
     """A filter, or filter and contact observer, with the samples it follows; `follow` runs it."""
 
-    def __init__(self, known: IdentifiedModel, source: Recording | int, options: TrackingOptions | None = None) -> None:
+    def __init__(
+        self, known: IdentifiedModel, source: Recording | SampleIntake | int, options: TrackingOptions | None = None
+    ) -> None:
         """Set up a run.
 
         Args:
             known: the model to start from.
-            source: a log to replay, or the UDP port of this machine to listen at.
+            source: a log to replay, a live source of `open_stream`, or the UDP port of this machine to listen at.
             options: what to follow, and how.
 
         Raises:
@@ -107,14 +113,18 @@ class TrackingSession:
         if isinstance(source, Recording):
             noise = recorded_noise(source, self.options)
             self._every = max(1, source.n_samples // KEPT)
-        elif isinstance(source, int):
+        elif isinstance(source, SampleIntake | int):
             noise = live_noise(known.model.robot, self.options)
             self._every = max(1, int(self.options.rate // KEPT_PER_SECOND))
         else:
-            raise TrackingError(f"source: expected a Recording or a UDP port, got {type(source).__name__}")
+            raise TrackingError(f"source: expected a Recording, a live source or a port, got {type(source).__name__}")
+        if isinstance(source, int):
+            source = open_stream(f"{UDP}{source}", known.model.robot, known.settings)
+        self.intake = source if isinstance(source, SampleIntake) else None
+        """The live source; None where a log is replayed."""
         self.watcher = load_watch(known, noise, self.options).start() if self.options.payload else None
         self.tracker = self._filter(noise) if self.watcher is None else self.watcher.tracker
-        self._samples = _replayed(source, self.options) if isinstance(source, Recording) else self._live(source)
+        self._samples = self._live(source) if isinstance(source, SampleIntake) else _replayed(source, self.options)
         self._trail: list[TrackedMoment] = []
         self._events: list[LoadEvent] = []
 
@@ -122,10 +132,13 @@ class TrackingSession:
         options, path = arm_filter(self.known, noise, self.options), self.options.checkpoint
         return resume(options, path) if path is not None and path.exists() else options.start()
 
-    def _live(self, port: int) -> Iterator[Sample]:
+    def _live(self, intake: SampleIntake) -> Iterator[Sample]:
         n_dof, options = self.known.model.n_dof, self.options
         kinematics = KinematicFilter.at_rate(options.rate, half_window=options.half_window)
-        return with_kinematics(udp_samples(port, n_dof), kinematics, n_dof)
+        try:
+            yield from with_kinematics(intake.samples(), kinematics, n_dof)
+        finally:
+            intake.close()
 
     @property
     def unobservable(self) -> tuple[str, ...]:
@@ -168,6 +181,7 @@ class TrackingSession:
             events=tuple(self._events),
             load=None if watcher is None else watcher.estimate,
             trail=tuple(self._trail),
+            counts=None if self.intake is None else self.intake.counts,
         )
 
     def _tracked(self) -> IdentifiedModel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -12,7 +13,8 @@ from dynid.arrays import Array, Float, Transform, freeze_arrays
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking import contact_bands, decisions, load_bank
-from dynid.tracking.load import EventKind, LoadEstimate, LoadEvent
+from dynid.tracking.contact_force import contact_force
+from dynid.tracking.load import KNOCK, EventKind, LoadEstimate, LoadEvent
 from dynid.tracking.load_body import BARRIER, body_scratch, pseudo_basis, small_body, typical_bodies
 from dynid.tracking.noise import TorqueNoise
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays, work_for
@@ -231,7 +233,7 @@ class LoadWatcher:
         self.constants, self.bands, self.rules = options.constants, options.bands, options.rules
         self.state, self.memory = _bank(options)
         self.contact = _observer(options, self.constants)
-        numbers = np.full(16, np.nan)
+        numbers = np.full(19, np.nan)
         numbers[[decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART]] = 0.0
         numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
         numbers[decisions.LAST_BEYOND] = -np.inf
@@ -377,8 +379,21 @@ class LoadWatcher:
 
     def _event(self, kind: EventKind | None, t: float) -> LoadEvent:
         assert kind is not None
-        mass = float(self.load[0])
-        return LoadEvent(kind, t, mass, self.external_torque)
+        n, robot = self.decision.numbers, self.options.model.robot
+        std = float(decisions.mass_std(self.state, self._best))
+        mass, torque = float(self.load[0]), self.external_torque
+        if kind in ("initial load", "change", "contact over"):
+            began = n[decisions.STARTED] if kind == "initial load" else np.nan
+            return LoadEvent(kind, t, mass, torque, std, t - began)
+        delay = t - float(n[decisions.BEGAN])
+        if kind != "contact":
+            return LoadEvent(kind, t, mass, torque, std, delay)
+        link = int(n[decisions.LINK])
+        if link < 0:
+            link = int(contact_bands.touched_link(self.bands, self.contact))
+        force = contact_force(robot, self._q, link, torque, self.contact.band)
+        nature: Literal["knock", "push"] = "knock" if n[decisions.RISE] < KNOCK else "push"
+        return LoadEvent(kind, t, mass, torque, std, delay, robot.link_names[link], force, nature)
 
 
 def _bank(options: LoadWatch) -> tuple[load_bank.LoadState, load_bank.LoadMemory]:

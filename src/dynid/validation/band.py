@@ -1,4 +1,4 @@
-"""How far a predicted torque may be off: from the uncertainty of the coefficients, and from the noise about it."""
+"""How far a predicted torque may be off: from the uncertainty of the base parameters, and from the noise about it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TorqueBand:
     """
 
     std: Float[Array, "n_rows n_dof"]
-    """σ of the predicted torque, N·m or N; infinite where it rests on coefficients that were never seen."""
+    """σ of the predicted torque, N·m or N; infinite where it rests on base parameters that were never seen."""
     noise: Float[Array, " n_dof"]
     """Standard deviation of the residual of each joint in the fit, N·m or N; nan where it is not known."""
 
@@ -56,7 +56,7 @@ def torque_band(
     samples: Samples,
     noise: Float[Array, " n_dof"] | None = None,
 ) -> TorqueBand:
-    """The band about the torque (N·m or N) that coefficients with this covariance predict for conditioned samples.
+    """The band about the torque (N·m or N) that base parameters with this covariance predict for conditioned samples.
 
     Rows are those of `validate`, low-passed and thinned.
     """

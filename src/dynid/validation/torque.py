@@ -31,7 +31,7 @@ class Validation:
     raw: bool
     """Whether the measured torque is the unfiltered one."""
     band: TorqueBand | None = None
-    """How far the predicted torque may be off (N·m or N), where the covariance of the coefficients is known."""
+    """How far the predicted torque may be off (N·m or N), where the covariance of the base parameters is known."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -74,7 +74,7 @@ def compare_torque(model: TorqueModel, theta: ArrayLike, samples: Samples, *, ra
 
     Args:
         model: the columns of θ.
-        theta: full parameters, or a lifted set of base coefficients.
+        theta: full parameters, or a lifted set of base parameters.
         samples: the conditioned log.
         raw: compare with the unfiltered torque at every sample instead.
     """

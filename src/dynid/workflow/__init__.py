@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from dynid.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from dynid.workflow.check import ConsistencyCheck as ConsistencyCheck
     from dynid.workflow.examine import LogReview as LogReview
     from dynid.workflow.excite_options import ExciteKeywords as ExciteKeywords
     from dynid.workflow.exciting import ExcitingPoses as ExcitingPoses
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from dynid.workflow.friction import FrictionRefit as FrictionRefit
     from dynid.workflow.identification import Comparison as Comparison
     from dynid.workflow.identification import Identification as Identification
-    from dynid.workflow.identification import IdentifiedLink as IdentifiedLink
-    from dynid.workflow.identification import IdentifiedNumber as IdentifiedNumber
+    from dynid.workflow.identified_links import IdentifiedLink as IdentifiedLink
+    from dynid.workflow.identified_links import IdentifiedNumber as IdentifiedNumber
     from dynid.workflow.identify import LogsRefused as LogsRefused
     from dynid.workflow.info import RobotInfo as RobotInfo
     from dynid.workflow.payload import GainsIdentification as GainsIdentification
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
     from dynid.workflow.reverse import ReverseIdentification as ReverseIdentification
+    from dynid.workflow.rollout import ModelRollout as ModelRollout
+    from dynid.workflow.rollout import RolledModel as RolledModel
     from dynid.workflow.simulate_options import SimulateKeywords as SimulateKeywords
     from dynid.workflow.simulation import Simulation as Simulation
     from dynid.workflow.track import ModelTracking as ModelTracking
@@ -41,17 +44,22 @@ MODULES = (
     "examine",
     "identify_job",
     "manifest",
+    "identified_links",
     "identification",
     "other_fits",
     "fitting",
     "identify",
     "validate",
+    "references",
+    "rollout",
     "reverse",
     "retrieve",
     "friction",
     "payload",
     "track",
     "info",
+    "check",
+    "excite_limits",
     "excite_options",
     "exciting",
     "excite",
@@ -63,17 +71,20 @@ MODULES = (
 
 # A stage is imported for a few of its modules; the others would only cost time.
 _HOMES = {
+    "dynid.workflow.check": ("ConsistencyCheck",),
     "dynid.workflow.examine": ("LogReview",),
     "dynid.workflow.excite_options": ("ExciteKeywords",),
     "dynid.workflow.exciting": ("ExcitingPoses", "ExcitingTrajectory"),
     "dynid.workflow.friction": ("FrictionComparison", "FrictionRefit"),
-    "dynid.workflow.identification": ("Comparison", "Identification", "IdentifiedLink", "IdentifiedNumber"),
+    "dynid.workflow.identification": ("Comparison", "Identification"),
+    "dynid.workflow.identified_links": ("IdentifiedLink", "IdentifiedNumber"),
     "dynid.workflow.identify": ("LogsRefused",),
     "dynid.workflow.info": ("RobotInfo",),
     "dynid.workflow.payload": ("GainsIdentification", "PayloadIdentification"),
     "dynid.workflow.prediction": ("Prediction", "predict"),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),
+    "dynid.workflow.rollout": ("ModelRollout", "RolledModel"),
     "dynid.workflow.simulate_options": ("SimulateKeywords",),
     "dynid.workflow.simulation": ("Simulation",),
     "dynid.workflow.track": ("ModelTracking",),

@@ -9,8 +9,10 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.chain.consistency import consistency
+from dynid.chain.inertia import InertialParameters
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.estimate import Estimate, FitError
+from dynid.regression.feasible.link_spread import LinkSpread
 from dynid.regression.model import IdentifiedModel
 from dynid.review.findings import Finding
 from dynid.validation.torque import Validation
@@ -92,6 +94,31 @@ class ParameterJson(TypedDict):
     origin: str
 
 
+class LinkStdJson(TypedDict):
+    """Standard deviations of one link, SI; null where links had no prior."""
+
+    mass: float
+    com: Numbers
+    inertia_com: Numbers
+
+
+class LinkRangeJson(TypedDict):
+    """Smallest and largest values among equal fits, SI; null where nothing bounds them."""
+
+    mass: Numbers
+    com: Numbers
+    inertia: Numbers
+    """Ixx Ixy Iyy Ixz Iyz Izz about the origin of the link frame."""
+
+
+class LinkSourceJson(TypedDict):
+    """Where each number of a link comes from: the share of the data, 0 to 1; the rest is prior."""
+
+    mass: float
+    com: Numbers
+    inertia_com: Numbers
+
+
 class LinkJson(TypedDict):
     """One link, SI, about its own frame."""
 
@@ -100,6 +127,11 @@ class LinkJson(TypedDict):
     com: Numbers
     inertia_com: Numbers
     margin: float
+    std: LinkStdJson
+    data_share: float
+    """Of the whole link, 0 to 1; the rest of what is known of it is prior."""
+    data_shares: LinkSourceJson
+    range: NotRequired[LinkRangeJson]
 
 
 class CriterionJson(TypedDict):
@@ -251,17 +283,37 @@ def parameters_json(model: IdentifiedModel, estimate: Estimate) -> list[Paramete
 
 
 def links_json(model: IdentifiedModel) -> list[LinkJson]:
-    """Links of a full parameter set (SI), each with its margin; empty without one."""
-    return [
-        {
-            "name": name,
-            "mass": link.mass,
-            "com": link.com,
-            "inertia_com": link.inertia_com,
-            "margin": consistency(link).margin,
-        }
-        for name, link in zip(model.robot.link_names, model.links, strict=False)
+    """Links of a full parameter set (SI), each with its margin, its σ and its source; empty without one."""
+    spreads = model.spreads.links if model.spreads is not None else (None,) * len(model.links)
+    entries = [
+        _link_json(name, link, spread)
+        for name, link, spread in zip(model.robot.link_names, model.links, spreads, strict=False)
     ]
+    for entry, known in zip(entries, model.ranges or (), strict=False):
+        entry["range"] = {"mass": known.mass, "com": known.com, "inertia": known.inertia}
+    return entries
+
+
+def _link_json(name: str, link: InertialParameters, spread: LinkSpread | None) -> LinkJson:
+    three, square = np.full(3, np.nan), np.full((3, 3), np.nan)
+    return {
+        "name": name,
+        "mass": link.mass,
+        "com": link.com,
+        "inertia_com": link.inertia_com,
+        "margin": consistency(link).margin,
+        "std": {
+            "mass": np.nan if spread is None else spread.mass_std,
+            "com": three if spread is None else spread.com_std,
+            "inertia_com": square if spread is None else spread.inertia_com_std,
+        },
+        "data_share": np.nan if spread is None else spread.data_share,
+        "data_shares": {
+            "mass": np.nan if spread is None else spread.mass_share,
+            "com": three if spread is None else spread.com_share,
+            "inertia_com": square if spread is None else spread.inertia_com_share,
+        },
+    }
 
 
 def verdict_json(verdict: Verdict) -> VerdictJson:

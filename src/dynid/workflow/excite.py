@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Unpack
@@ -15,13 +16,16 @@ from dynid.errors import ExcitationError
 from dynid.excitation.assembly import Assembly
 from dynid.excitation.criteria import assess, check_noise
 from dynid.excitation.design import DesignProgress, Excitation, design_excitation
-from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit
+from dynid.excitation.limits.certificate import certify
+from dynid.excitation.limits.clearance import Clearance
+from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, with_effort
 from dynid.excitation.poses import design_poses
 from dynid.excitation.ready_made import point_to_point, random_fourier, sinusoids
 from dynid.excitation.sequential import Information
 from dynid.excitation.trajectory import Trajectory
 from dynid.workflow.doors import RobotLike, RobotOptions, as_torque_model, check_keywords
-from dynid.workflow.excite_options import ExciteKeywords, ExciteLimits, ExciteSearch, earlier_motions
+from dynid.workflow.excite_limits import ExciteLimits
+from dynid.workflow.excite_options import ExciteKeywords, ExciteSearch, earlier_motions, given_motion
 from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
 from dynid.workflow.progress import Progress, silent
 
@@ -39,13 +43,16 @@ def excite(
     rotor_inertia: bool = False,
     rate: float = 1000.0,
     ros: str | PathLike[str] | None = None,
+    urscript: str | PathLike[str] | None = None,
+    franka: str | PathLike[str] | None = None,
     picture: bool = True,
     progress: Progress = silent,
     **keywords: Unpack[ExciteKeywords],
 ) -> ExcitingTrajectory | ExcitingPoses:
     """A motion inside all limits that shows the base parameters: what the command ``dynid excite`` does (SI).
 
-    Ctrl-C ends the search with the best motion so far.
+    Every link is taken as capsules, which stay above the mounting plane and clear of one another unless told
+    otherwise. Ctrl-C ends the search with the best motion so far.
 
     Args:
         robot: built-in name, robot file (URDF, MJCF, TOML) or `Robot`.
@@ -53,13 +60,15 @@ def excite(
         rotor_inertia: add a rotor inertia to every joint.
         rate: of the file and of the predicted measurement, Hz.
         ros: file that `dynid.save` also writes a ROS 2 JointTrajectory to, at 100 Hz.
+        urscript: file that it also writes a URScript program to, for arms of six joints.
+        franka: file that it also writes libfranka's 1 kHz table to, for arms of seven joints.
         picture: whether `dynid.save` writes a picture.
         progress: hears what is being done.
         keywords: `ExciteKeywords`, which tells the unit and the default of each.
-            The shape of the motion: kind, poses, harmonics, base_frequency, duration.
+            The shape of the motion: kind, poses, harmonics, base_frequency, duration, motion, scale.
             The search: criterion, noise, after, start, restarts, time_budget, workers, seed.
-            Limits to keep: margin, effort_margin, velocity, acceleration, jerk, floor, box, clearance, self_collision,
-            packages.
+            Limits to keep: margin, effort_margin, velocity, acceleration, jerk, floor, box, keep_out, clearance,
+            thickness, self_collision, packages.
             The robot file: lock, gravity, mount, ignore_inertials, tip.
 
     Raises:
@@ -70,56 +79,91 @@ def excite(
     check_keywords(excite, keywords, ExciteKeywords)
     options = RobotOptions.of_keywords(keywords)
     loaded = options.load(robot)
-    search, keep = ExciteSearch.of(rate, keywords), ExciteLimits.of(keywords)
+    given = given_motion(keywords)
+    search, keep = ExciteSearch.of(rate, keywords), ExciteLimits.of(keywords, given)
     model = as_torque_model(loaded, friction, rotor_inertia=rotor_inertia)
-    files = (Path(loaded.source), *(Path(one) for one in earlier_motions(keywords) if not isinstance(one, Trajectory)))
-    inputs = tuple(path for path in files if path.is_file())
+    inputs = _inputs(loaded, keywords)
     limits = keep.motion(loaded)
-    paths, notes = keep.paths(loaded, limits, loaded.held)
-    notes = (*loaded.notes, *notes)
+    clear = keep.clear(loaded, limits)
+    paths = () if clear.limit is None else (clear.limit,)
     if search.is_static:
-        return _posed(search, loaded, limits, paths, inputs, notes)
+        return _posed(search, loaded, limits, clear, inputs)
     check_noise(search.noise, loaded.n_dof)
     base = base_parameters(model)
     known = search.known(model, base)
-    found, assembly = _moved(search, model, base, limits, paths, known, progress)
+    if given is not None and given.trajectory is not None:
+        found, assembly = None, _again(given.trajectory, loaded, limits, paths)
+    else:
+        found, assembly = _moved(search, model, base, limits, paths, known, progress)
     run = Information.of(model, assembly.trajectory.motion(rate), noise_std=search.noise, base=base)
     judged = assembly.trajectory.motion(JUDGED_HZ + 4.0 * assembly.trajectory.bandwidth_hz)
+    certificate = assembly.certificate
     return ExcitingTrajectory(
         model=model,
         base=base,
         trajectory=assembly.trajectory,
-        certificate=assembly.certificate,
+        certificate=replace(certificate, unchecked=(*certificate.unchecked, *clear.left_out)),
         limits=limits,
         report=assess(model, judged, base=base) if found is None else found.report,
         std=(run if known is None else known + run).std,
         rate=rate,
         seed=search.seed,
         found=found,
-        ros=None if ros is None else Path(ros),
+        controllers=_controllers(ros=ros, urscript=urscript, franka=franka),
         picture=picture,
         inputs=inputs,
-        notes=notes,
+        notes=loaded.notes,
+        clear=clear,
+        floor_said=keep.floor_said,
+        scale=search.scale,
     )
+
+
+def _controllers(**files: str | PathLike[str] | None) -> dict[str, Path]:
+    """The files for controllers that were asked for."""
+    return {kind: Path(file) for kind, file in files.items() if file is not None}
+
+
+def _inputs(robot: Robot, keywords: ExciteKeywords) -> tuple[Path, ...]:
+    """Files that are read: none of them may be replaced."""
+    motion = keywords.get("motion")
+    named = (*earlier_motions(keywords), *(() if motion is None else (motion,)))
+    files = (Path(robot.source), *(Path(one) for one in named if not isinstance(one, Trajectory)))
+    return tuple(path for path in files if path.is_file())
+
+
+def _again(trajectory: Trajectory, robot: Robot, limits: MotionLimits, given: Sequence[PathLimit]) -> Assembly:
+    """A motion that was designed before, if it still keeps every limit."""
+    if trajectory.joint_names != robot.joint_names:
+        names = ", ".join(trajectory.joint_names)
+        raise ExcitationError(f"`motion`: it is for joints {names}, not this robot's")
+    paths, unchecked = with_effort(robot, limits, given)
+    certificate = certify(trajectory, limits, paths, unchecked=unchecked)
+    if not certificate.holds:
+        worst = max(certificate.violations, key=lambda use: use.reached - use.limit)
+        raise ExcitationError(
+            f"`motion`: it does not keep {worst.quantity} of {worst.label}: {worst.reached:.4g} reached, "
+            f"{worst.limit:.4g} allowed (SI); design a new one, or correct the limit"
+        )
+    return Assembly(trajectory, certificate)
 
 
 def _posed(
     search: ExciteSearch,
     robot: Robot,
     limits: MotionLimits,
-    paths: Sequence[PathLimit],
+    clear: Clearance,
     inputs: tuple[Path, ...],
-    notes: tuple[str, ...],
 ) -> ExcitingPoses:
     design = design_poses(
         robot,
         search.poses,
         kind="gravity" if search.kind == "gravity-poses" else "reverse",
         limits=limits,
-        path_limits=paths,
+        path_limits=() if clear.limit is None else (clear.limit,),
         seed=search.seed,
     )
-    return ExcitingPoses(robot, design, search.seed, inputs, notes)
+    return ExcitingPoses(robot, design, search.seed, inputs, robot.notes, clear)
 
 
 def _moved(

@@ -1,8 +1,8 @@
-"""What `excite` seeks, and what the motion must keep: its keywords, and what they say."""
+"""What `excite` seeks: its keywords, and what they say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,32 +11,28 @@ from typing import Literal, TypedDict, get_args
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.chain.robot import Robot
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ConfigError, ExcitationError
 from dynid.excitation.criteria import ConditionNumber, DesignCriterion, DOptimality
 from dynid.excitation.curves.bspline import SplineBasis
 from dynid.excitation.curves.fourier import FourierBasis
-from dynid.excitation.limits.collision import self_collision
-from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit
-from dynid.excitation.limits.workspace import Workspace, WorkspaceLimit
 from dynid.excitation.sequential import Information
 from dynid.excitation.trajectory import Trajectory
-from dynid.excitation.trajectory_files import read_coefficients
+from dynid.excitation.trajectory_files import MotionFile, read_coefficients, read_motion_file
 from dynid.workflow.doors import RobotKeywords, as_numbers, as_seed
+from dynid.workflow.excite_limits import LimitKeywords
 
 __all__ = [
     "CriterionName",
     "ExciteKeywords",
-    "ExciteLimits",
     "ExciteSearch",
-    "LimitKeywords",
     "MotionFamily",
     "SearchKeywords",
     "ShapeKeywords",
     "TrajectoryLike",
     "earlier_motions",
+    "given_motion",
 ]
 
 MotionFamily = Literal["fourier", "spline", "random", "sinusoids", "point-to-point", "reverse-poses", "gravity-poses"]
@@ -61,6 +57,10 @@ class ShapeKeywords(TypedDict, total=False):
     """Hz, one over the period; None is 0.1, or one over the duration."""
     duration: float | None
     """Seconds at full speed, rounded up to whole periods; None is one period."""
+    motion: TrajectoryLike | None
+    """Motion file, or `Trajectory`: run this motion again; a file without one tells floor and keep-out boxes."""
+    scale: float
+    """Rehearsal: also write the same motion at this part of its speed; 1 is none."""
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -84,106 +84,8 @@ class SearchKeywords(TypedDict, total=False):
     """Of the random points; 0."""
 
 
-class LimitKeywords(TypedDict, total=False):
-    """What the motion must keep, beyond the limits of the robot file."""
-
-    margin: float
-    """Fraction of ranges, velocities, accelerations and jerks left unused; 0."""
-    effort_margin: float
-    """Fraction of the effort limits left unused; 0.1."""
-    velocity: float
-    """Limit for all joints, rad/s or m/s; none by default."""
-    acceleration: float
-    """Limit for all joints, rad/s² or m/s²; none by default."""
-    jerk: float
-    """Limit for all joints, rad/s³ or m/s³; none by default."""
-    floor: float | None
-    """Height that no link may go below, m in the base frame."""
-    box: tuple[float, float, float, float, float, float] | None
-    """Box to stay in: xmin ymin zmin xmax ymax zmax, m in the base frame."""
-    clearance: float
-    """Distance to floor, box and itself, m; 0.02."""
-    self_collision: bool
-    """Check collision geometry where the robot file has any; yes by default."""
-    packages: Sequence[str | PathLike[str]]
-    """Folders of package:// meshes."""
-
-
 class ExciteKeywords(ShapeKeywords, SearchKeywords, LimitKeywords, RobotKeywords, total=False):
     """All that `dynid.excite` takes beyond its own arguments (SI): the shape, the search, limits and the robot."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExciteLimits:
-    """What a motion must keep, beyond the limits of the robot file."""
-
-    margin: float
-    """Fraction of ranges, velocities, accelerations and jerks left unused."""
-    effort_margin: float
-    """Fraction of the effort limits left unused."""
-    velocity: float
-    """For all joints, rad/s or m/s."""
-    acceleration: float
-    """For all joints, rad/s² or m/s²."""
-    jerk: float
-    """For all joints, rad/s³ or m/s³."""
-    floor: float | None
-    """Height that no link may go below, m in the base frame."""
-    box: tuple[float, float, float, float, float, float] | None
-    """Box to stay in: xmin ymin zmin xmax ymax zmax, m in the base frame."""
-    clearance: float
-    """Distance to floor, box and itself, m."""
-    self_collision: bool
-    """Whether collision geometry is checked where the robot file has any."""
-    packages: tuple[Path, ...]
-    """Folders of package:// meshes."""
-
-    @classmethod
-    def of(cls, keywords: LimitKeywords) -> ExciteLimits:
-        """From the keywords of a call (SI)."""
-        return cls(
-            margin=keywords.get("margin", 0.0),
-            effort_margin=keywords.get("effort_margin", 0.1),
-            velocity=keywords.get("velocity", np.inf),
-            acceleration=keywords.get("acceleration", np.inf),
-            jerk=keywords.get("jerk", np.inf),
-            floor=keywords.get("floor"),
-            box=keywords.get("box"),
-            clearance=keywords.get("clearance", 0.02),
-            self_collision=keywords.get("self_collision", True),
-            packages=tuple(Path(folder) for folder in keywords.get("packages", ())),
-        )
-
-    def motion(self, robot: Robot) -> MotionLimits:
-        """Limits of the joints (SI)."""
-        return MotionLimits.of(
-            robot,
-            velocity=self.velocity,
-            acceleration=self.acceleration,
-            jerk=self.jerk,
-            margin=self.margin,
-            effort_margin=self.effort_margin,
-        )
-
-    def paths(
-        self, robot: Robot, limits: MotionLimits, held: Mapping[str, float]
-    ) -> tuple[tuple[PathLimit, ...], tuple[str, ...]]:
-        """Limits of all joints together, and what is not checked; `held` are positions of locked joints, rad or m."""
-        found: list[PathLimit] = []
-        if self.floor is not None or self.box is not None:
-            corners = np.array(self.box or (-np.inf,) * 3 + (np.inf,) * 3)
-            lower = np.maximum(corners[:3], [-np.inf, -np.inf, -np.inf if self.floor is None else self.floor])
-            space = Workspace(lower=lower, upper=corners[3:], clearance=self.clearance)
-            found.append(WorkspaceLimit(robot, space))
-        if not self.self_collision:
-            return tuple(found), ()
-        try:
-            limit = self_collision(
-                robot, limits.middle, clearance=self.clearance, held=held, package_dirs=self.packages
-            )
-        except ExcitationError as error:
-            return tuple(found), (f"self-collision is not checked: {error}",)
-        return (*found, *(() if limit is None else (limit,))), ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,6 +101,8 @@ class ExciteSearch:
     """Hz, one over the period; None is 0.1, or one over the duration."""
     duration: float | None
     """Seconds at full speed; None is one period."""
+    scale: float
+    """Part of its speed at which the motion is rehearsed, a ratio; 1 for no rehearsal."""
     rate: float
     """Of the measurement, Hz."""
     criterion: CriterionName
@@ -219,6 +123,8 @@ class ExciteSearch:
         for name, known in (("kind", MotionFamily), ("criterion", CriterionName)):
             if getattr(self, name) not in get_args(known):
                 raise ConfigError(f"{name}: no {getattr(self, name)!r}; known: {', '.join(get_args(known))}")
+        if not 0.0 < self.scale <= 1.0:
+            raise ConfigError(f"`scale` {self.scale}: a rehearsal runs at a part of the speed, above 0 and at most 1")
 
     @classmethod
     def of(cls, rate: float, keywords: ExciteKeywords) -> ExciteSearch:
@@ -234,6 +140,7 @@ class ExciteSearch:
             harmonics=keywords.get("harmonics", 5),
             base_frequency=keywords.get("base_frequency"),
             duration=keywords.get("duration"),
+            scale=keywords.get("scale", 1.0),
             rate=rate,
             criterion=keywords.get("criterion", "condition"),
             noise=as_numbers("noise", keywords.get("noise", 1.0)),
@@ -303,6 +210,18 @@ def earlier_motions(keywords: SearchKeywords) -> Sequence[TrajectoryLike]:
     """What `after` names: motions that were run already."""
     after = keywords.get("after", ())
     return tuple(after) if isinstance(after, list | tuple) else (after,)
+
+
+def given_motion(keywords: ShapeKeywords) -> MotionFile | None:
+    """What `motion` names: a motion to run again, or surroundings to find one in; None where nothing is given."""
+    given = keywords.get("motion")
+    if given is None:
+        return None
+    if isinstance(given, Trajectory):
+        return MotionFile(given)
+    if not isinstance(given, str | PathLike):
+        raise ConfigError(f"motion: expected a motion file or a Trajectory, got {type(given).__name__}")
+    return read_motion_file(Path(given))
 
 
 def _trajectory(one: TrajectoryLike) -> Trajectory:

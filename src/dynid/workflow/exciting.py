@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.excitation.criteria import ExcitationReport
 from dynid.excitation.design import Excitation
 from dynid.excitation.limits.certificate import LimitCertificate
+from dynid.excitation.limits.clearance import Clearance
 from dynid.excitation.limits.motion_limits import MotionLimits
 from dynid.excitation.poses import PoseDesign
 from dynid.excitation.trajectory import Trajectory
@@ -43,6 +45,15 @@ class LimitsJson(TypedDict):
     uses: list[LimitUseJson]
 
 
+class ClearanceJson(TypedDict):
+    """What the links keep clear of, and what is not checked."""
+
+    kept: str
+    clearance: float
+    shapes: str
+    unchecked: list[str]
+
+
 class PredictedJson(TypedDict):
     """σ of one base parameter that measuring the motion will give."""
 
@@ -65,6 +76,9 @@ class ExcitingTrajectoryJson(TypedDict):
     status: str
     seed: int
     limits: LimitsJson
+    clearance: ClearanceJson | None
+    start: list[float]
+    rehearsal_duration: float | None
     parameters: list[PredictedJson]
 
 
@@ -77,6 +91,18 @@ class ExcitingPosesJson(TypedDict):
     n_poses: int
     condition_number: float
     seed: int
+    clearance: ClearanceJson | None
+
+
+def _clearance_json(clear: Clearance | None) -> ClearanceJson | None:
+    if clear is None:
+        return None
+    return {
+        "kept": clear.kept,
+        "clearance": clear.surroundings.clearance,
+        "shapes": clear.capsules.told,
+        "unchecked": list(clear.unchecked),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +127,20 @@ class ExcitingTrajectory(PrintsAsDocument):
     seed: int
     found: Excitation | None = None
     """How it was found, where it was searched for."""
-    ros: Path | None = None
-    """File that `dynid.save` writes a ROS 2 JointTrajectory to; None for none."""
+    controllers: Mapping[str, Path] = field(default_factory=dict)
+    """Files that `dynid.save` writes for controllers, by the names of `CONTROLLERS`: ros, urscript, franka."""
     picture: bool = True
     """Whether `dynid.save` writes a picture."""
     inputs: tuple[Path, ...] = ()
     """Files it was made from: none of them is ever replaced by its own."""
     notes: tuple[str, ...] = ()
     """What could not be done as asked, a sentence each."""
+    clear: Clearance | None = None
+    """What its links keep clear of, and what is not checked; None where nobody looked."""
+    floor_said: float | Literal["none"] | None = None
+    """The floor that was asked for, m, for its motion file; None where nobody asked."""
+    scale: float = 1.0
+    """Part of its speed at which `dynid.save` also writes it, as a rehearsal; 1 for none (a ratio)."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -116,9 +148,21 @@ class ExcitingTrajectory(PrintsAsDocument):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was not checked, and what ended the search, a sentence each."""
-        unchecked = (f"not checked: {text}" for text in self.certificate.unchecked)
+        # What is said on the first line is not said twice.
+        known = () if self.clear is None else self.clear.left_out
+        unchecked = (f"not checked: {text}" for text in self.certificate.unchecked if text not in known)
         advice = "" if self.found is None else self.found.status.value
         return *self.notes, *unchecked, *((advice,) if advice else ())
+
+    @property
+    def start(self) -> Float[Array, " n_dof"]:
+        """The pose (rad or m) in which it starts, at rest."""
+        return self.trajectory.at(np.zeros(1)).q[0]
+
+    @property
+    def rehearsal(self) -> Trajectory | None:
+        """The same motion at a part of its speed; None where none was asked for."""
+        return None if self.scale == 1.0 else self.trajectory.slowed(self.scale)
 
     def json(self) -> ExcitingTrajectoryJson:
         """What scripts read of it (SI)."""
@@ -142,6 +186,9 @@ class ExcitingTrajectory(PrintsAsDocument):
                     for use in certificate.uses
                 ],
             },
+            "clearance": _clearance_json(self.clear),
+            "start": self.start.tolist(),
+            "rehearsal_duration": None if self.rehearsal is None else self.rehearsal.duration,
             "parameters": [
                 {"label": label, "std": float(value), "unit": column.unit}
                 for label, value, column in zip(base.labels(), self.std, base.leading_columns, strict=True)
@@ -157,9 +204,12 @@ class ExcitingTrajectory(PrintsAsDocument):
         others = [use for use in certificate.uses if use.quantity not in (*KINDS, "−position")]
         closest = max(others, key=lambda use: use.reached, default=None)
         told = closest and f"{closest.quantity} {closest.label}: {-1e3 * closest.reached:.1f} mm to spare"
+        slow = "" if self.rehearsal is None else f"; rehearsal in {self.rehearsal.duration:.1f} s"
         return (
+            *(() if self.clear is None else (Line("clearance", str(self.clear)),)),
             Line("robot", f"{robot.name}   {robot.n_dof} joints, {self.base.n_base} base parameters"),
-            Line("motion", f"{self.trajectory.duration:.2f} s from rest to rest{searched}"),
+            Line("motion", f"{self.trajectory.duration:.2f} s from rest to rest{searched}{slow}"),
+            Line("start", ", ".join(f"{value:.4g}" for value in self.start)),
             Line("condition", f"{report.condition_number:.4g} as it is, {scaled}"),
             Grid(("joint", *KINDS), rows),
             *((Line("closest", told),) if told else ()),
@@ -195,6 +245,8 @@ class ExcitingPoses(PrintsAsDocument):
     """Files it was made from: none of them is ever replaced by its own."""
     warnings: tuple[str, ...] = ()
     """What could not be done as asked, a sentence each."""
+    clear: Clearance | None = None
+    """What its links keep clear of in these poses, and what is not checked; None where nobody looked."""
 
     @property
     def poses(self) -> Float[Array, "n_poses n_dof"]:
@@ -210,12 +262,15 @@ class ExcitingPoses(PrintsAsDocument):
             "n_poses": len(self.poses),
             "condition_number": self.design.condition_number,
             "seed": self.seed,
+            "clearance": _clearance_json(self.clear),
         }
 
     def document(self) -> Document:
         """How many poses, and how well they show what they can."""
         counts = f"{self.robot.n_dof} joints, {len(self.design.labels)} base parameters that these poses can show"
+        moves = "; not checked: the moves between the poses"
         return (
+            *(() if self.clear is None else (Line("clearance", f"{self.clear}{moves}"),)),
             Line("robot", f"{self.robot.name}   {counts}"),
             Line("poses", f"{len(self.poses)}, condition number {self.design.condition_number:.4g}"),
         )

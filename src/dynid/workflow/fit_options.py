@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -50,6 +50,8 @@ class FitOptions:
     """map: what is known of the links counts beside the data; the others choose among parameters that fit alike."""
     prior_std: float = 0.3
     """Spread of links about their nominal ones, relative, for map."""
+    ranges: bool = False
+    """Whether to find between which values the links may lie without a worse fit."""
     delay: str | None = None
     """Seconds by which torque lags behind position, or auto; None chooses with friction auto, and is 0 where friction
     is given."""
@@ -92,6 +94,10 @@ class FitOptions:
             delay=None if delay is None else str(delay),
             min_velocity=str(min_velocity),
         )
+
+    def with_links(self, *, ranges: bool) -> FitOptions:
+        """The same with what more is asked of the links (SI)."""
+        return replace(self, ranges=ranges)
 
     @property
     def is_automatic(self) -> bool:

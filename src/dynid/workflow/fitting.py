@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Plan, Samples
+from dynid.regression.estimate import Estimate
+from dynid.regression.feasible.link_ranges import link_ranges
+from dynid.regression.feasible.link_spread import link_spreads
+from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
 from dynid.workflow.identify_job import IdentifyJob
 from dynid.workflow.logs import Log, compressed
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from dynid.regression.friction.delay import DelayChoice
     from dynid.regression.friction.rows import FrictionRows
 
-__all__ = ["FittedRows", "fitted_rows"]
+__all__ = ["FittedRows", "fitted_rows", "with_link_numbers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,3 +118,17 @@ def _conditioned(
         plans.append(plan)
         held.append(samples)
     return plans, held
+
+
+def with_link_numbers(
+    job: IdentifyJob, model: IdentifiedModel, estimate: Estimate, fit: FittedRows, progress: Progress
+) -> IdentifiedModel:
+    """The model with the standard deviations (SI) of its links, and with their ranges where these are asked for."""
+    if estimate.theta is None:
+        return model
+    constraints = job.fit.constraints()
+    spreads = link_spreads(estimate, fit.regression, constraints.compile(estimate.model), model.covariance)
+    if not job.fit.ranges:
+        return replace(model, spreads=spreads)
+    progress("ranges of equal fits")
+    return replace(model, spreads=spreads, ranges=link_ranges(estimate, fit.regression, constraints))

@@ -8,9 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array, Float
-from dynid.chain.consistency import consistency
-from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.conditioning import Samples
@@ -30,60 +27,9 @@ from dynid.workflow.contract import (
     validation_json,
     verdict_json,
 )
+from dynid.workflow.identified_links import IdentifiedLink, identified_links, links_grid
 
-__all__ = ["Comparison", "Identification", "IdentifiedLink", "IdentifiedNumber"]
-
-
-class IdentifiedNumber(float):
-    """A number with its standard deviation, its unit and where it comes from; it counts as a plain number."""
-
-    std: float
-    """Standard deviation in the same unit; nan where the data alone do not give one."""
-    origin: str
-    """identified, combination, prior, bound, open or unreliable."""
-    unit: str
-
-    def __new__(cls, value: float, *, std: float, origin: str, unit: str) -> IdentifiedNumber:
-        """A number of a unit."""
-        made = super().__new__(cls, value)
-        made.std, made.origin, made.unit = float(std), origin, unit
-        return made
-
-    def __str__(self) -> str:
-        spread = f" ± {self.std:.2g}" if np.isfinite(self.std) else ""
-        return f"{float(self):.5g}{spread} {self.unit} ({self.origin})"
-
-    __repr__ = __str__
-
-
-@dataclass(frozen=True)
-class IdentifiedLink:
-    """One link of an identified robot, SI, about its own frame."""
-
-    name: str
-    mass: IdentifiedNumber
-    """kg."""
-    inertial: InertialParameters
-    """All ten parameters."""
-
-    @property
-    def com(self) -> Float[Array, " 3"]:
-        """Centre of mass, m."""
-        return self.inertial.com
-
-    @property
-    def inertia_com(self) -> Float[Array, "3 3"]:
-        """Inertia about the centre of mass, kg·m²."""
-        return self.inertial.inertia_com
-
-    @property
-    def margin(self) -> float:
-        """How far the link is from being physically inconsistent, SI."""
-        return consistency(self.inertial).margin
-
-    def __repr__(self) -> str:
-        com = ", ".join(f"{x:.4g}" for x in self.com)
-        return f"IdentifiedLink({self.name!r}: {self.mass}, centre of mass ({com}) m)"
+__all__ = ["Comparison", "Identification"]
 
 
 @dataclass(frozen=True)
@@ -128,20 +74,7 @@ class Identification(PrintsAsDocument):
     @cached_property
     def links(self) -> Mapping[str, IdentifiedLink]:
         """Links by name (SI); empty where the estimator gives no full parameters."""
-        if self.model.theta is None:
-            return {}
-        model = self.model.model
-        mass = [k for k, column in enumerate(model.columns[: model.n_inertial]) if column.name == "m"]
-        std = self.estimate.full_std
-        origins = self.estimate.full_origins or ("identified",) * model.n_params
-        return {
-            name: IdentifiedLink(
-                name,
-                IdentifiedNumber(pi.mass, std=std[k], origin=origins[k] if origins else "identified", unit="kg"),
-                pi,
-            )
-            for name, pi, k in zip(model.robot.link_names, self.model.links, mass, strict=True)
-        }
+        return identified_links(self.model, self.estimate)
 
     def json(self) -> IdentificationJson:
         """What scripts read of it (SI); `dynid.prose.plain` makes lists of its arrays."""
@@ -225,15 +158,6 @@ class Identification(PrintsAsDocument):
             f"Identification({self.model.robot.name!r}: {self.verdict.mark}, "
             f"{self.train.error.relative_percent:.2f} % fitted{told}, {self.estimate.estimator})"
         )
-
-
-def links_grid(model: IdentifiedModel) -> Grid:
-    """Mass (kg) and centre of mass (m) of every link."""
-    rows = [
-        (name, f"{link.mass:.4f}", "  ".join(f"{x:.4f}" for x in link.com))
-        for name, link in zip(model.robot.link_names, model.links, strict=True)
-    ]
-    return Grid(("link", "mass / kg", "centre of mass / m"), tuple(rows), (1,))
 
 
 def errors_grid(model: TorqueModel, predicted: list[tuple[str, Validation]]) -> Grid:

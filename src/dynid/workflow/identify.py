@@ -27,7 +27,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
 from dynid.regression.residuals import ResidualStatistics
 from dynid.regression.rows import SampleRows
-from dynid.regression.run_variation import residual_statistics
+from dynid.regression.run_variation import LeftOut, left_out_runs
 from dynid.regression.status import Status
 from dynid.review.checks.overlap import overlap_findings
 from dynid.review.examination import review_log
@@ -38,7 +38,7 @@ from dynid.validation.verdict import judge
 from dynid.workflow.contract import findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
-from dynid.workflow.fitting import FittedRows, fitted_rows
+from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
 from dynid.workflow.logs import Log
@@ -79,6 +79,7 @@ def identify(
     condition: ConditionChoice = "triangle",
     prior: PriorRule = "map",
     prior_std: float = 0.3,
+    ranges: bool = False,
     delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
     from_: float | None = None,
@@ -111,7 +112,7 @@ def identify(
         total_mass: least and largest mass of all links, kg.
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
-        prior_std: spread of links about their nominal ones, relative, for map.
+        prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
         min_velocity: mask rows slower than this, rad/s, or auto.
         from_, until: the part of the training logs to use, s.
@@ -141,7 +142,7 @@ def identify(
         bootstrap=bootstrap,
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
-        ),
+        ).with_links(ranges=ranges),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip),
     )
@@ -175,9 +176,10 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     estimate = job.fit.fit(fit.regression, job.seed)
     resampled = _resampled(job, fit.regression, progress)
     progress("leaving out runs in turn")
-    residuals = _residuals(job, estimate, fit)
+    without = _left_out_runs(job, estimate, fit)
     progress("predicting")
-    result = _model(job, estimate, fit, (*logs, *held_out), findings, residuals)
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, None if without is None else without.statistics)
+    result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
     validation = tuple(predicted(result, samples, raw=job.raw) for samples in unseen)
@@ -196,7 +198,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
             train,
             validation,
             findings,
-            left_out=_left_out(job, fit.regression, held_out),
+            left_out=_left_out(job, fit.regression, logs, held_out, without),
             rate_hz=fit.samples.plan.low_pass.rate_hz,
         ),
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
@@ -236,10 +238,15 @@ def _reviewed(
     return tuple(findings)
 
 
-def _left_out(job: IdentifyJob, regression: Regression, held_out: Sequence[Log]) -> FitError | None:
+def _left_out(
+    job: IdentifyJob, regression: Regression, logs: Sequence[Log], held_out: Sequence[Log], without: LeftOut | None
+) -> FitError | None:
     """Error on segments left out in turn, where no held-out log tells more."""
-    if held_out or job.fit.made_estimator(job.seed).needs_rows:
+    estimator = job.fit.made_estimator(job.seed)
+    if held_out or estimator.needs_rows:
         return None
+    if without is not None and len(logs) == 1 and not logs[0].is_long and _refits_itself(estimator):
+        return without.error
     return left_out_error(regression, partial(job.fit.fit, seed=job.seed))
 
 
@@ -308,12 +315,16 @@ def _model(
     )
 
 
-def _residuals(job: IdentifyJob, estimate: Estimate, fit: FittedRows) -> ResidualStatistics | None:
+def _left_out_runs(job: IdentifyJob, estimate: Estimate, fit: FittedRows) -> LeftOut | None:
     """What the model leaves of runs, or segments, that are left out of the fit in turn."""
     estimator = job.fit.made_estimator(job.seed)
-    # Refits take factors, and must be quick; what they predict hardly depends on the estimator.
-    quick = estimator.fit if not estimator.needs_rows and estimator.name != "retrieval" else Feasible().fit
-    return residual_statistics(fit.model, fit.base, fit.runs, quick, estimate)
+    refit = estimator.fit if _refits_itself(estimator) else Feasible().fit
+    return left_out_runs(fit.model, fit.base, fit.runs, refit, estimate)
+
+
+def _refits_itself(estimator: Estimator) -> bool:
+    """Refits take factors, and must be quick; what they predict hardly depends on the estimator."""
+    return not estimator.needs_rows and estimator.name != "retrieval"
 
 
 def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"]:

@@ -34,6 +34,7 @@ TIGHTEST = 8
 MANY = 6
 """Unmet constraints that a warning names."""
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+"""Entries of an inertia, in the order xx, xy, xz, yy, yz, zz."""
 
 
 class ConstraintJson(TypedDict):

@@ -10,7 +10,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from dynid.arrays import Array
 from dynid.dynamics.threads import one_blas_thread
-from dynid.errors import RecordingError, TrackingError
+from dynid.errors import RecordingError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_settings import LogSettings
@@ -20,16 +20,15 @@ from dynid.regression.model import IdentifiedModel
 from dynid.tracking.load import LoadEvent
 from dynid.tracking.session import TrackedMoment, TrackingResult, TrackingSession
 from dynid.tracking.setup import TrackingOptions
+from dynid.tracking.sources.counts import StreamCounts
+from dynid.tracking.sources.intake import UDP, SampleIntake, is_stream, open_stream
 from dynid.workflow.contract import Numbers
 from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_map, as_model
 from dynid.workflow.logs import as_recording
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance
 
-__all__ = ["ModelTracking", "events_json", "track"]
-
-UDP = "udp:"
-"""What a live source starts with."""
+__all__ = ["ModelTracking", "counts_json", "events_json", "track", "tracked_source"]
 
 
 class EventJson(TypedDict):
@@ -67,6 +66,18 @@ class TrackedLoadJson(TypedDict):
     settings: dict[str, str]
 
 
+class SourceJson(TypedDict):
+    """What came from a live source."""
+
+    samples: int
+    lost: int
+    late: int
+    doubled: int
+    garbage: int
+    jumps: int
+    stops: int
+
+
 class ModelTrackingJson(TypedDict):
     """The last object that `track` tells."""
 
@@ -80,11 +91,25 @@ class ModelTrackingJson(TypedDict):
     parameters: list[TrackedJson]
     events: list[EventJson]
     payload: NotRequired[TrackedLoadJson]
+    source: NotRequired[SourceJson]
 
 
 def events_json(events: Sequence[LoadEvent]) -> list[EventJson]:
     """Events as scripts read them: s, kg."""
     return [{"kind": event.kind, "t": event.t, "mass": event.mass} for event in events]
+
+
+def counts_json(counts: StreamCounts) -> SourceJson:
+    """What came from a live source, as scripts read it."""
+    return {
+        "samples": counts.n_samples,
+        "lost": counts.n_lost,
+        "late": counts.n_late,
+        "doubled": counts.n_doubled,
+        "garbage": counts.n_garbage,
+        "jumps": counts.n_jumps,
+        "stops": counts.n_stops,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +147,8 @@ class ModelTracking(PrintsAsDocument):
             ],
             "events": events_json(run.events),
         }
+        if run.counts is not None:
+            content["source"] = counts_json(run.counts)
         if load is not None:
             content["payload"] = {
                 "mass": load.mass,
@@ -183,7 +210,8 @@ def track(
 
     Args:
         model: model.json or `IdentifiedModel`.
-        log: a log to replay, or a live source: ``udp:PORT`` or the port, for JSON datagrams on this machine.
+        log: a log to replay, or a live source: ``udp:PORT`` or the port for datagrams on this machine (JSON or
+            binary), ``-`` for lines of JSON on standard input, ``follow:FILE`` for a log or bag being written.
         from_wrong: start from parameters wrong by this share, sign by link.
         payload: follow the load on a known arm, and contacts.
         measure: torque, base-wrench, or both.
@@ -219,7 +247,7 @@ def track(
         seed=seed,
     )
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
-    source = _source(known, log, settings, from_, until)
+    source = tracked_source(known, log, settings, from_, until)
     progress("following the log")
     session = TrackingSession(known, source, options)
     for moment in session.follow():
@@ -237,20 +265,22 @@ def track(
 
 
 def _is_file(given: str | PathLike[str]) -> bool:
-    return not str(given).startswith(UDP)
+    return not is_stream(str(given))
 
 
-def _source(
+def tracked_source(
     known: IdentifiedModel, log: LogLike | int, settings: LogSettings, t_from: float | None, t_until: float | None
-) -> Recording | int:
-    """The log to replay, its torque moved to the motion it belongs to, or the port to listen at."""
+) -> Recording | SampleIntake:
+    """The log to replay, its torque moved to the motion it belongs to (times in s), or the live source.
+
+    Raises:
+        TrackingError: a live source that cannot be opened.
+        RecordingError: a log that cannot be read.
+    """
     if isinstance(log, int) and not isinstance(log, bool):
-        return log
-    if isinstance(log, str) and log.startswith(UDP):
-        port = log.removeprefix(UDP)
-        if not port.isdigit():
-            raise TrackingError(f"{log}: the port is not a number; write udp:5005")
-        return int(port)
+        log = f"{UDP}{log}"
+    if isinstance(log, str) and is_stream(log):
+        return open_stream(log, known.robot, settings)
     if isinstance(log, int):
         raise RecordingError("log: expected a log file, a Recording, arrays by name, or a UDP port, got bool")
     recording = as_recording(log, known.robot, settings).part(t_from, t_until)
@@ -262,6 +292,9 @@ def _warnings(session: TrackingSession, run: TrackingResult) -> tuple[str, ...]:
     if session.unobservable:
         told.append(f"nothing measured can observe {', '.join(session.unobservable)}; they stay where they start")
     told += run.health.sentences
+    counts = run.counts
+    if counts is not None and (counts.n_lost or counts.n_late or counts.n_doubled or counts.n_garbage):
+        told.append(f"the source sent {counts}" + (f"; the last: {counts.complaint}" if counts.complaint else ""))
     if run.health.n_absorbed == 0:
         told.append("no sample was absorbed; the log is shorter than the window, or every sample has a value missing")
     return tuple(told)

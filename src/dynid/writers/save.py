@@ -27,6 +27,7 @@ SAVERS = {
     "ExcitingTrajectory": "excitation",
     "ExcitingPoses": "excitation",
     "ConvertedLogs": "conversion",
+    "ConsistencyCheck": "check",
 }
 """By kind of result, the module of `savers` that writes it; only the one that is needed is imported."""
 

@@ -6,6 +6,7 @@ MODULES = (
     "includes",
     "edits",
     "angles",
+    "body_shapes",
     "bodies",
     "urdf",
     "mesh_mass",

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Transform, Vector3, freeze_arrays
+from dynid.chain.formats.body_shapes import BodyShape
 from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.limits import Limits
@@ -102,6 +103,8 @@ class Body:
     """Corners of the boxes around its primitive shapes, body frame, m."""
     element: Element | None = None
     virtual: bool = False
+    shapes: tuple[BodyShape, ...] = ()
+    """What the file draws it as, and what it means for contact."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)

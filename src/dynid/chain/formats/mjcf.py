@@ -11,12 +11,14 @@ import numpy as np
 
 from dynid.arrays import Transform, Vector3
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree, Inertial, box_corners, refuse_doubles
+from dynid.chain.formats.body_shapes import BodyShape
 from dynid.chain.formats.includes import MAX_DEPTH, neighbour, read_document
 from dynid.chain.formats.mesh_mass import MeshAssets
 from dynid.chain.formats.mjcf_parts import (
     ACTUATORS,
     Compiler,
     GeomShape,
+    drawn_shape,
     inherit_defaults,
     read_compiler,
     read_shape,
@@ -207,6 +209,7 @@ class _Reader:
 
     def _read(self, place: _Place) -> Iterator[Body]:
         joints, shapes, inertial = [], [], None
+        outline: list[BodyShape] = []
         for element, T_body_frame in self._contents(place.element):
             if element.tag in ("joint", "freejoint"):
                 if element.tag == "joint" and element.get("type", "hinge") in ("hinge", "slide"):
@@ -215,16 +218,17 @@ class _Reader:
                     self.held.append(f"{self.joint_names[element]} of {place.name}")
             elif element.tag == "geom":
                 shapes.append(read_shape(self.document, self.compiler, element, T_body_frame, self.meshes))
+                outline += drawn_shape(self.document, self.compiler, element, shapes[-1])
             elif element.tag == "inertial":
                 inertial = self._inertial(element, T_body_frame)
         if joints or place.parent in self.moved:
             self.moved.add(place.name)
         corners = [box_corners(shape.T_body_shape, np.array(shape.half_sizes)) for shape in shapes if shape.half_sizes]
-        outline = np.concatenate(corners) if corners else np.zeros((0, 3))
+        around = np.concatenate(corners) if corners else np.zeros((0, 3))
         chosen = self._choose(place.name, inertial, shapes)
         if not joints:
             weld = BodyJoint(f"{place.name} weld", "fixed", place.T_parent_body, element=place.element)
-            yield Body(place.name, place.parent, weld, chosen, outline, place.element)
+            yield Body(place.name, place.parent, weld, chosen, around, place.element, shapes=tuple(outline))
             return
         parent, T_parent_body = place.parent, place.T_parent_body
         massless = Inertial(0.0, np.eye(4), np.zeros((3, 3)))
@@ -234,7 +238,7 @@ class _Reader:
             yield Body(name, parent, joint, massless, element=place.element, virtual=True)
             parent, T_parent_body = name, np.eye(4)
         joint = self._joint(joints[-1][0], T_parent_body, joints[-1][1])
-        yield Body(place.name, parent, joint, chosen, outline, place.element)
+        yield Body(place.name, parent, joint, chosen, around, place.element, shapes=tuple(outline))
 
     def _choose(self, name: str, inertial: Inertial | None, shapes: list[GeomShape]) -> Inertial | None:
         policy = self.compiler.inertia_from_geometry

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Transform
 from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.bodies import Inertial
+from dynid.chain.formats.body_shapes import BodyShape, mesh_shape, solid_shape
 from dynid.chain.formats.mesh_mass import MeshAssets
 from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.placement import rotation_about, transform
 
-__all__ = ["ACTUATORS", "Compiler", "GeomShape", "inherit_defaults", "read_compiler", "read_shape"]
+__all__ = ["ACTUATORS", "Compiler", "GeomShape", "drawn_shape", "inherit_defaults", "read_compiler", "read_shape"]
 
 ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
 """Tags of actuators; MuJoCo keeps one set of defaults for all of them."""
@@ -282,6 +284,25 @@ def read_shape(
         return GeomShape(half_sizes, T_body_shape, None)
     solid = nothing if weightless else Inertial(mass, T_body_shape, mass * np.diag(per_mass))
     return GeomShape(half_sizes, T_body_shape, solid)
+
+
+def drawn_shape(document: Markup, compiler: Compiler, geom: Element, read: GeomShape) -> Iterator[BodyShape]:
+    """What a geom looks like (m), by what `read_shape` found: nothing for planes and meshes it cannot place."""
+    kind = geom.get("type", "sphere" if geom.get("mesh") is None else "mesh")
+    collides = any(document.number(geom, name, 1.0) != 0.0 for name in ("contype", "conaffinity"))
+    if read.half_sizes is not None:
+        solid = solid_shape(kind, np.array(read.half_sizes), read.T_body_shape, collides=collides)
+        yield from () if solid is None else (solid,)
+        return
+    assets = [mesh for group in document.root.iterchildren("asset") for mesh in group.iterchildren("mesh")]
+    named = (mesh for mesh in assets if (mesh.get("name") or Path(mesh.get("file", "")).stem) == geom.get("mesh"))
+    asset = next(named, None)
+    if kind != "mesh" or asset is None or asset.get("refpos") or asset.get("refquat") or not asset.get("file"):
+        return
+    file = asset.get("file", "")
+    scale = document.numbers(asset, "scale", 3, (1.0, 1.0, 1.0))
+    name = Path(file).name if compiler.strip_path else file
+    yield mesh_shape(document, name, scale, read.T_body_shape, collides=collides, folder=compiler.mesh_folder)
 
 
 def _of_mesh(

@@ -22,6 +22,7 @@ from dynid.chain.formats.bodies import (
     depth_first,
     refuse_doubles,
 )
+from dynid.chain.formats.body_shapes import BodyShape, urdf_solids
 from dynid.chain.formats.xml import RUN_XACRO, Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.limits import Limits
@@ -85,7 +86,8 @@ class _Reader:
         bodies = [Body(name, None, None, None, element=robot, virtual=True) for name in absent]
         for name, link in links:
             parent, joint = carried.get(name, (None, None))
-            bodies.append(Body(name, parent, joint, self._inertial(name, link), _corners(document, link), link))
+            inertial, corners = self._inertial(name, link), _corners(document, link)
+            bodies.append(Body(name, parent, joint, inertial, corners, link, shapes=_shapes(document, link)))
         ordered, told = depth_first(document, bodies)
         if self.held:
             listed = ", ".join(f"{name} ({kind})" for name, kind in self.held.items())
@@ -254,6 +256,16 @@ def _corners(document: Markup, link: Element) -> Float[Array, "n_corners 3"]:
         for corners in _primitives(document, element)
     ]
     return np.concatenate(boxes) if boxes else np.zeros((0, 3))
+
+
+def _shapes(document: Markup, link: Element) -> tuple[BodyShape, ...]:
+    found: list[BodyShape] = []
+    for tag in ("collision", "visual"):
+        for element in link.iterchildren(tag):
+            with contextlib.suppress(RobotFileError):
+                solids = urdf_solids(document, element, _origin(document, element), collides=tag == "collision")
+                found += [shape for shape in solids if shape is not None]
+    return tuple(found)
 
 
 def _primitives(document: Markup, element: Element) -> Iterator[Float[Array, "8 3"]]:

@@ -10,6 +10,7 @@ MODULES = (
     "stribeck",
     "load",
     "presliding",
+    "mujoco",
     "table",
 )
 """The friction models, each a module that calls its model ``MODEL``, then what makes a table of them.

@@ -11,6 +11,8 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import Robot
+from dynid.dynamics.kernels.adjoint import pull_back
+from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError
@@ -20,6 +22,8 @@ __all__ = [
     "EffortLimit",
     "MotionLimits",
     "PathLimit",
+    "SlopedLimit",
+    "path_unit",
     "with_effort",
 ]
 
@@ -101,6 +105,8 @@ class MotionLimits:
             for kind in ("velocity", "acceleration", "jerk", "effort")
         }
         keep = 1.0 - margin
+        # Files write 0 for an effort limit that nobody knows: no joint could hold itself.
+        found["effort"] = np.where(found["effort"] > 0.0, found["effort"], np.inf)
         return cls(
             robot.joint_names,
             lower=low + unused,
@@ -167,6 +173,27 @@ class PathLimit(Protocol):
         ...
 
 
+@runtime_checkable
+class SlopedLimit(PathLimit, Protocol):
+    """A path limit that knows its own derivative."""
+
+    @property
+    def unit(self) -> float:
+        """Excess that weighs as much as the whole of an effort limit, in the unit of the excess."""
+        ...
+
+    def slope(
+        self, states: States, weight: Float[Array, "n_samples n_columns"]
+    ) -> tuple[Float[Array, "n_samples n_dof"], ...]:
+        """Derivative by q, dq and ddq (SI) of the sum of all excesses, each times its weight."""
+        ...
+
+
+def path_unit(path: PathLimit) -> float:
+    """What excesses of a path limit are divided by (their unit), so that those of different limits compare."""
+    return path.unit if isinstance(path, SlopedLimit) else 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class EffortLimit:
     """Joint torques of the nominal rigid model stay below the effort limits."""
@@ -192,6 +219,28 @@ class EffortLimit:
         """Torque of the nominal rigid model, N·m or N."""
         motion = Motion(np.arange(len(states.q), dtype=float), states.q, states.dq, states.ddq)
         return self._model.torque(motion, self._nominal)
+
+    @property
+    def unit(self) -> float:
+        """The limit itself, a ratio."""
+        return 1.0
+
+    def slope(
+        self, states: States, weight: Float[Array, "n_samples n_columns"]
+    ) -> tuple[Float[Array, "n_samples n_dof"], ...]:
+        """Derivative by q, dq and ddq (SI) of the sum of all excesses, each times its weight."""
+        limited = np.isfinite(self.effort)
+        up, down = np.split(weight, 2, axis=1)
+        tau_bar = np.zeros_like(states.q)
+        tau_bar[:, limited] = (up - down) / self.effort[limited]
+        Y_bar = tau_bar[:, :, None] * self._nominal
+        bars = tuple(np.empty_like(states.q) for _ in range(3))
+        pull_back(self._chain, states.q, states.dq, states.ddq, Y_bar, 0, len(Y_bar), *bars)
+        return bars
+
+    @cached_property
+    def _chain(self) -> ChainArrays:
+        return chain_arrays(self.robot)
 
     @cached_property
     def _model(self) -> TorqueModel:

@@ -14,7 +14,7 @@ __all__ = ["REAL_ARMS"]
 
 GITHUB = "https://github.com"
 BAGS = "https://raw.githubusercontent.com/unisa-acg/inverse-dynamics-solver/73217267f30e3aaba229b63233c8fdb628ba156b"
-HALVES = "Fit the first part with --until and validate on the rest with --from: there is one log."
+HALVES = "There is one log: fit its first part, and validate on the rest."
 
 
 def _kept(name: str, what: str, n_bytes: int, sha256: str) -> DataFile:

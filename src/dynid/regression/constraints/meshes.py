@@ -15,8 +15,11 @@ from dynid.regression.constraints.regions import Hull, mesh_vertices
 __all__ = ["link_hull"]
 
 READABLE = (".stl", ".obj")
+"""Meshes that can be read."""
 PACKAGE = "package://"
+"""How robot files name a mesh in a ROS package."""
 ZERO = (0.0, 0.0, 0.0)
+"""What a URDF origin means where it says nothing."""
 
 
 def link_hull(robot_file: Path, link: str) -> Hull:

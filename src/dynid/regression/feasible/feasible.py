@@ -9,7 +9,8 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.regression.constraints.constraints import Constraints
-from dynid.regression.estimate import Estimate, full_estimate
+from dynid.regression.estimate import Estimate, LinkBelief, full_estimate
+from dynid.regression.feasible.link_prior import LinkPrior
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.feasible.programme import solve
 from dynid.regression.feasible.solver import SolverSettings
@@ -42,7 +43,8 @@ class Feasible:
     def fit(self, regression: Regression) -> Estimate:
         """The physically consistent parameters (SI) whose torque is closest to the measured."""
         weights = joint_weights(regression)[0] if self.weighted else np.ones(regression.model.n_dof)
-        stacked = regression.stacked(self._counted(regression, weights))
+        counted = self._counted(regression, weights)
+        stacked = regression.stacked(counted)
         solution = solve(
             stacked.R,
             stacked.rho,
@@ -61,6 +63,7 @@ class Feasible:
             status=solution.status,
             labels=solution.labels,
             rule=solution.rule,
+            belief=None if solution.known is None else _belief(solution.known, counted),
         )
 
     def _counted(self, regression: Regression, weights: Float[Array, " n_dof"]) -> Float[Array, " n_dof"]:
@@ -72,3 +75,10 @@ class Feasible:
             return weights
         beta = regression.stacked(weights).solution()
         return weights / np.sqrt(np.maximum(uncertainty(regression, beta, weights).inflation, 1.0))
+
+
+def _belief(known: LinkPrior, weights: Float[Array, " n_dof"]) -> LinkBelief:
+    """The prior of a programme in SI, with the row weights (1/(N·m)) it was weighed against."""
+    n, reference = 10 * len(known.std), known.reference
+    mean = reference.S[:n, :n] @ reference.x_target[:n]
+    return LinkBelief(mean, reference.S[:n, :n] * np.repeat(known.std, 10), weights)

@@ -89,6 +89,8 @@ class FeasibleSolution:
     """Constraints without an exact convex form that took no part, or only by their box."""
     seconds: float
     """Wall time in s."""
+    known: LinkPrior | None = None
+    """What was known of the links beside the data, with the rule ``map``."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -149,7 +151,7 @@ def solve(
     answer = partial(_restricted, F, rho, compiled, prior, residual, equal_fit, solver, limit)
     found = answer(reference, known)
     if known is not None:
-        reference, found = _resized(model, asked, prior, rough, known, found, answer)
+        known, found = _resized(model, asked, prior, rough, known, found, answer)
     elif found.programme.distance_of_data > (_FAR if found.status is Status.STOPPED_EARLY else _TOO_FAR):
         reference = choose_reference(model, asked, prior, rough, own_coordinates=False)
         found = answer(reference)
@@ -164,11 +166,12 @@ def solve(
         status=status,
         link_margins=_margins(model, asked, found.theta),
         labels=_labels(found.programme, compiled, found.theta),
-        rule=_rule(reference, prior),
+        rule=_rule(reference if known is None else known.reference, prior),
         restricted=found.restricted,
         violated=_violated(compiled, found.theta),
         left_out=compiled.left_out,
         seconds=time.perf_counter() - started,
+        known=known,
     )
 
 
@@ -256,7 +259,7 @@ def _resized(
     known: LinkPrior,
     found: _Found,
     answer: Callable[[Reference, LinkPrior | None], _Found],
-) -> tuple[Reference, _Found]:
+) -> tuple[LinkPrior, _Found]:
     """The answer with bodies guessed from geometry given the mass (θ in SI) that the data ask for."""
     heavier = 1.0
     for _ in range(_RESIZINGS):
@@ -266,7 +269,7 @@ def _resized(
         heavier *= ratio
         known = link_prior(model, constraints, prior, rough, heavier)
         found = answer(known.reference, known)
-    return known.reference, found
+    return known, found
 
 
 def _pulled(

@@ -22,6 +22,7 @@ class ConeOutcome(enum.Enum):
 
     SOLVED = "solved"
     INFEASIBLE = "no point meets all conditions, proven by the multipliers"
+    UNBOUNDED = "the objective falls without end"
     STALLED = "rounding ended it near the accuracy asked; check the answer before use"
     STOPPED = "stopped by the limit on iterations or time"
 
@@ -96,6 +97,7 @@ _OUTCOMES = {
     "Solved": ConeOutcome.SOLVED,
     "AlmostSolved": ConeOutcome.SOLVED,
     "PrimalInfeasible": ConeOutcome.INFEASIBLE,
+    "DualInfeasible": ConeOutcome.UNBOUNDED,
     "MaxIterations": ConeOutcome.STOPPED,
     "MaxTime": ConeOutcome.STOPPED,
 }

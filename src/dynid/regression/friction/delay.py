@@ -20,8 +20,9 @@ SPAN = 0.1
 STEP = 0.01
 """s; between the delays of the first round: short against a period of any motion that a joint can follow."""
 ROUNDS = 2
-"""Times that the delays about the best one are tried again, five times as closely."""
+"""Times that the delays about the best one are tried again."""
 FINER = 5
+"""How many times as closely each of these rounds tries them: from 10 ms down to 0.4 ms, below a sample of most logs."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,6 +118,7 @@ def dictionary(rows: FrictionRows, models: Sequence[JointModel], earlier: Dictio
 
 
 HELD, FREE = -1, -2
+"""In place of the number of a parent: columns of terms that cannot be negative, and of terms that can."""
 _Place = tuple[int, ...]
 _Columns = tuple[Float[Array, "_ _"], ...]
 

@@ -92,7 +92,7 @@ class RetrievalResult:
     beta: Float[Array, " n_base"]
     """π(p), in the units of the leading parameters."""
     objective: float
-    """φ(p): squared coefficient error (or whitened, dimensionless), or (N·m)²."""
+    """φ(p): squared error of the base parameters (or whitened, dimensionless), or (N·m)²."""
     relative_percent: float
     """100·√φ over the size of what is explained, %; for a log the relative torque error."""
     optimum: float

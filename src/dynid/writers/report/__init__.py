@@ -25,6 +25,7 @@ MODULES = (
     "tables",
     "identification",
     "validation",
+    "rollout",
     "reverse",
     "retrieval",
     "friction",

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dynid.arrays import Array, Float
+from dynid.prose import with_std
 from dynid.recording.conditioning import Samples, Segment
 from dynid.regression.estimate import UNRELIABLE, Estimate
 from dynid.regression.model import IdentifiedModel
@@ -39,6 +40,7 @@ from dynid.writers.report.tables import (
     joint_table,
     link_table,
     provenance_tables,
+    range_table,
     short_name,
 )
 
@@ -71,7 +73,7 @@ def identification_report(result: Identification) -> Report:
         _unseen(model, train, held_out, drawn, n_points),
         _parts(model, samples, n_points),
         _compared(estimate, train, held_out, result.comparisons),
-        _coefficients(estimate),
+        _base_parameters(estimate),
         *([_links(model, estimate, samples)] if model.links else []),
         _friction(model, samples),
         _condition(estimate, result.regression),
@@ -115,7 +117,9 @@ def _glance(
     tiles.append(Tile("Condition number", f"{estimate.condition_number:.4g}", f"rank {estimate.rank}"))
     if model.links:
         total = sum(link.mass for link in model.links)
-        tiles.append(Tile("Mass of all links", f"{total:.4g} kg", "in part chosen, see Links"))
+        sure = f"{total:.4g}" if model.spreads is None else with_std(total, model.spreads.total_mass_std)
+        where = "in part chosen" if model.spreads is None else "data and prior"
+        tiles.append(Tile("Mass of all links", f"{sure} kg", f"{where}, see Links"))
     table = joint_table(robot, samples, estimate)
     return Section("Robot and data", tuple(notes), (table,), tiles=tuple(tiles))
 
@@ -207,7 +211,7 @@ def _percent(value: float) -> str:
     return f"{value:.2f}" if np.isfinite(value) else "–"
 
 
-def _coefficients(estimate: Estimate) -> Section:
+def _base_parameters(estimate: Estimate) -> Section:
     texts = (
         "Torque reveals only these combinations of parameters. σ allows for differences that are correlated in time; "
         "the column beside it counts every row as independent, as papers do, and is too small wherever data were "
@@ -224,9 +228,16 @@ def _links(model: IdentifiedModel, estimate: Estimate, samples: Samples) -> Sect
         f"Torque fixes only the base parameters; one full set was chosen: {model.rule or 'no rule is known'}. "
         "The origin tells which numbers the data fixed."
     )
+    if model.spreads is not None:
+        text += (
+            " σ is that of data and prior together; the share from the data is how much of its prior variance the "
+            "data took away."
+        )
     pose = np.mean(np.concatenate([segment.motion.q for segment in samples.segments]), axis=0)
     figure = links_figure(model.model.robot, model.links, pose)
     tables = [link_table(model)]
+    if model.ranges is not None:
+        tables.append(range_table(model))
     if len(model.labels) == model.model.n_params:
         tables.append(full_table(model, estimate))
     return Section("Links", (text,), tuple(tables), (figure,))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dynid.arrays import Array, Float
 from dynid.chain.consistency import consistency
 from dynid.chain.robot import Robot
 from dynid.prose import spread_percent
@@ -14,6 +15,7 @@ from dynid.regression.estimate import Estimate
 from dynid.regression.model import IdentifiedModel
 from dynid.review.findings import Finding, Severity
 from dynid.validation.torque import Validation
+from dynid.workflow.identified_links import number_text
 from dynid.writers.report.page import Table
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "joint_table",
     "link_table",
     "provenance_tables",
+    "range_table",
     "short_name",
 ]
 
@@ -81,22 +84,48 @@ def full_table(model: IdentifiedModel, estimate: Estimate) -> Table:
 def link_table(model: IdentifiedModel) -> Table:
     """Mass, centre of mass and inertia about it of every link (SI), and whether it is physically consistent."""
     rows = []
-    for name, link in zip(model.model.robot.link_names, model.links, strict=True):
+    spreads = model.spreads.links if model.spreads is not None else (None,) * len(model.links)
+    for name, link, spread in zip(model.model.robot.link_names, model.links, spreads, strict=True):
         check = consistency(link)
         tensor = link.inertia_com
-        com = (f"{value:.4f}" for value in link.com) if link.mass else ("–",) * 3
-        inertia = (f"{tensor[a, b]:.3g}" for a, b in _PAIRS)
-        rows.append((name, f"{link.mass:.4f}", *com, *inertia, f"{check.margin:.2e}", "yes" if check.holds else "no"))
+        if spread is None:
+            mass, share = f"{link.mass:.4f}", "–"
+            com = tuple(f"{value:.4f}" for value in link.com) if link.mass else ("–",) * 3
+            inertia = tuple(f"{tensor[a, b]:.3g}" for a, b in _PAIRS)
+        else:
+            mass, share = number_text(link.mass, spread.mass_std, spread.mass_share), f"{100 * spread.data_share:.0f}"
+            com = tuple(number_text(*e) for e in zip(link.com, spread.com_std, spread.com_share, strict=True))
+            std, part = spread.inertia_com_std, spread.inertia_com_share
+            inertia = tuple(number_text(tensor[p], std[p], part[p]) for p in _PAIRS)
+        rows.append((name, mass, *com, *inertia, share, f"{check.margin:.2e}", "yes" if check.holds else "no"))
     headers = (
         "link",
         "mass / kg",
         *(f"c{axis} / m" for axis in "xyz"),
         *(f"I{pair} / kg·m²" for pair in ("xx", "xy", "xz", "yy", "yz", "zz")),
+        "from data / %",
         "margin",
         "consistent",
     )
     caption = "Inertia about the centre of mass, in axes of the link's frame"
+    if model.spreads is not None:
+        caption += "; ± 1σ of data and prior together. Prior only: the data say nothing about it"
     return Table(headers, tuple(rows), caption, badges=(len(headers) - 1,))
+
+
+def range_table(model: IdentifiedModel) -> Table:
+    """Between which values mass (kg) and centre of mass (m) of every link may lie without a worse fit."""
+    rows = tuple(
+        (name, *(_ends(pair) for pair in (known.mass, *known.com)))
+        for name, known in zip(model.model.robot.link_names, model.ranges or (), strict=False)
+    )
+    headers = ("link", "mass / kg", *(f"c{axis} / m" for axis in "xyz"))
+    return Table(headers, rows, "Physically consistent robots whose squared error is at most 0.1 % larger")
+
+
+def _ends(pair: Float[Array, " 2"]) -> str:
+    low, high = (f"{end if abs(end) > 1e-4 else 0.0:.3g}" if np.isfinite(end) else "any" for end in pair)
+    return f"{low} … {high}"
 
 
 def joint_table(robot: Robot, samples: Samples, estimate: Estimate) -> Table:

@@ -9,6 +9,7 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.excitation.curves.curve import States
+from dynid.excitation.limits.clearance import Clearance
 from dynid.excitation.limits.motion_limits import EffortLimit, MotionLimits
 from dynid.excitation.limits.workspace import link_origins
 from dynid.excitation.trajectory import Trajectory
@@ -33,6 +34,7 @@ def trajectory_report(
     history: Sequence[tuple[float, float]] = (),
     condition_number: float = np.nan,
     n_base: int = 0,
+    clear: Clearance | None = None,
 ) -> Report:
     """The page as a value.
 
@@ -43,6 +45,7 @@ def trajectory_report(
         history: seconds and best condition number (a ratio) of the search that found it.
         condition_number: reached, a ratio; nan where it is not known.
         n_base: number of base parameters it excites; 0 where it is not known.
+        clear: what its links keep clear of, and the capsules they are drawn as; None where that is not known.
     """
     t = np.linspace(0.0, trajectory.duration, _SAMPLES)
     states = trajectory.at(t)

@@ -12,6 +12,7 @@ MODULES = (
     "simulation",
     "excitation",
     "conversion",
+    "check",
 )
 """The order of this folder: a module imports only those before it."""
 

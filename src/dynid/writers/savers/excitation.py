@@ -1,12 +1,13 @@
-"""The files of an exciting motion: its table, coefficients, picture and ROS message; or poses."""
+"""The files of an exciting motion: its table, coefficients, picture, rehearsal and what controllers read; or poses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from dynid.disk import refuse_replacing
-from dynid.excitation.trajectory_files import FORMAT, write_coefficients, write_poses, write_ros, write_trajectory
+from dynid.excitation.controller_files import CONTROLLERS, write_controller
+from dynid.excitation.trajectory_files import FORMAT, write_coefficients, write_poses, write_trajectory
 from dynid.workflow.exciting import ExcitingPoses, ExcitingTrajectory
 from dynid.writers.report.trajectory import trajectory_report
 from dynid.writers.savers.saved import Saved, Saver
@@ -23,12 +24,21 @@ def _write(result: ExcitingTrajectory | ExcitingPoses, path: Path) -> Saved:
 
 
 def _write_trajectory(result: ExcitingTrajectory, path: Path) -> Saved:
-    trajectory = result.trajectory
-    files = trajectory_files(path, result.inputs, ros=result.ros, picture=result.picture)
+    trajectory, slow = result.trajectory, result.rehearsal
+    files = trajectory_files(
+        path, result.inputs, controllers=result.controllers, picture=result.picture, rehearsal=slow is not None
+    )
     write_trajectory(path, trajectory, rate_hz=result.rate)
-    write_coefficients(files["coefficients"], trajectory)
-    if "ros" in files:
-        write_ros(files["ros"], trajectory, rate_hz=max(100.0, 4.0 * trajectory.bandwidth_hz))
+    keep_out = () if result.clear is None else result.clear.surroundings.keep_out
+    write_coefficients(files["coefficients"], trajectory, floor=result.floor_said, keep_out=keep_out)
+    for kind in (kind for kind in CONTROLLERS if kind in files):
+        least = 4.0 * trajectory.bandwidth_hz if kind == "ros" else 0.0
+        rate = max(CONTROLLERS[kind].rate_hz, least)
+        write_controller(files[kind], kind, trajectory, rate_hz=rate)
+        if slow is not None:
+            write_controller(files[f"{kind} rehearsal"], kind, slow, rate_hz=rate)
+    if slow is not None:
+        write_trajectory(files["rehearsal"], slow, rate_hz=result.rate)
     if "picture" in files:
         page = trajectory_report(
             trajectory,
@@ -37,26 +47,42 @@ def _write_trajectory(result: ExcitingTrajectory, path: Path) -> Saved:
             history=() if result.found is None else result.found.history,
             condition_number=result.report.condition_number,
             n_base=result.base.n_base,
+            clear=result.clear,
         )
         page.write(files["picture"])
     return Saved(files)
 
 
-def trajectory_files(path: Path, inputs: Iterable[Path], *, ros: Path | None, picture: bool) -> dict[str, Path]:
-    """The files of an exciting motion: its table, and coefficients, picture and ROS message where they are asked for.
+def trajectory_files(
+    path: Path,
+    inputs: Iterable[Path],
+    *,
+    controllers: Mapping[str, Path | None],
+    picture: bool,
+    rehearsal: bool = False,
+) -> dict[str, Path]:
+    """The files of an exciting motion: its table, and coefficients, picture, rehearsal and what controllers read.
 
     Raises:
         OutputError: one of them is an input, or somebody else's file.
     """
     files = {"trajectory": path, "coefficients": path.with_suffix(".toml")}
     unasked = {files["coefficients"]: FORMAT}
-    if ros is not None:
-        files["ros"] = ros
+    asked = {kind: file for kind, file in controllers.items() if file is not None}
+    files |= asked
+    if rehearsal:
+        files["rehearsal"] = _slow(path)
+        files |= {f"{kind} rehearsal": _slow(file) for kind, file in asked.items()}
     if picture:
         files["picture"] = path.with_suffix(".html")
         unasked[files["picture"]] = "Written by dynid"
     refuse_replacing(inputs, [file for file in files.values() if file not in unasked], unasked=unasked)
     return files
+
+
+def _slow(path: Path) -> Path:
+    """Where the rehearsal of a file goes: beside it."""
+    return path.with_name(f"{path.stem}-rehearsal{path.suffix}")
 
 
 SAVER = Saver(_write, one_file=True)
