@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dynid.tracking.session import TrackingSession as TrackingSession
     from dynid.tracking.setup import TrackingOptions as TrackingOptions
     from dynid.tracking.setup import arm_filter as arm_filter
-    from dynid.tracking.setup import known_noise as known_noise
     from dynid.tracking.setup import load_watch as load_watch
     from dynid.tracking.sources.counts import StreamCounts as StreamCounts
     from dynid.tracking.sources.feeds import StreamFeed as StreamFeed
@@ -70,10 +69,12 @@ MODULES = (
     "noise",
     "load_body",
     "load_bank",
+    "hypotheses",
     "contact_bands",
     "decisions",
     "contact_force",
     "load",
+    "watch_state",
     "watch",
     "sources",
     "setup",
@@ -94,7 +95,7 @@ _HOMES = {
     "dynid.tracking.rows": ("LOAD_SYMBOLS", "MEASUREMENTS", "Measurement"),
     "dynid.tracking.samples": ("History", "ProcessNoise", "Sample", "SampleOutcome", "TrackedParameters"),
     "dynid.tracking.session": ("TrackedMoment", "TrackingResult", "TrackingSession"),
-    "dynid.tracking.setup": ("TrackingOptions", "arm_filter", "known_noise", "load_watch"),
+    "dynid.tracking.setup": ("TrackingOptions", "arm_filter", "load_watch"),
     "dynid.tracking.sources.counts": ("StreamCounts",),
     "dynid.tracking.sources.feeds": ("StreamFeed",),
     "dynid.tracking.sources.intake": ("SampleIntake", "open_stream"),

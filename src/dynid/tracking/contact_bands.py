@@ -1,4 +1,4 @@
-r"""The compiled contact watch: external torque by momentum, the band that free motion keeps it in, and what it looks like.
+r"""The compiled contact watch: external torque, the band that free motion keeps it in, and what it looks like.
 
 The observer of `dynid.tracking.contact` in increments,
 
@@ -40,6 +40,8 @@ PAUSE = 5.0
 UNRESOLVED = 0.2
 """Share of a change of momentum rate within one sample that stays unknown."""
 
+FARTHER = 3.0
+"""Lead in log-likelihood for which a contact is taken to lie farther out, nats: errors of joints are correlated."""
 USUAL_TIME = 10.0
 """Time over which the external torque of free motion is averaged, s."""
 TYPICAL = 3.0
@@ -69,6 +71,8 @@ class BandConstants(NamedTuple):
     """(4,) standard deviation of a load's mass and first moments, SI."""
     touch: Array
     """(n_dof,) of a contact's torque, N·m or N."""
+    link_touch: Array
+    """(n_dof, n_dof) of the torque of a contact on each link (rows) at each joint, N·m or N."""
 
 
 class BandState(NamedTuple):
@@ -78,6 +82,8 @@ class BandState(NamedTuple):
     """(n_dof,) external torque, N·m or N."""
     band: Array
     """(n_dof,) its standard deviation in free motion, N·m or N."""
+    peak: Array
+    """(2, n_dof) external torque and band where the sum of squares of this contact was largest, N·m or N."""
     between: Array
     """(n_dof,) variance from what happened between samples, (N·m)²."""
     still: Array
@@ -109,7 +115,7 @@ class BandState(NamedTuple):
     A: Array
     """(4, 5) normal equations of a weight."""
     numbers: Array
-    """Time of the last sample (s, nan before the first), sum of squares now, and its short average."""
+    """Time of the last sample (s, nan before the first), sum of squares now, its short average, and its peak."""
 
 
 @njit(cache=True, nogil=True)
@@ -143,18 +149,19 @@ def external_torque(k, o, c, s, m, t, q, dq, tau):
         for i in range(n):
             p += k.rotor[j, i] * dq[i]
         friction = m.friction[j] * (1.0 + x[n_rows + n + j]) + x[n_rows + j]
-        if not np.isfinite(tau[j]):
-            # A torque that is missing goes on as it was; the band is not trusted meanwhile.
-            drive, lost = o.drive[j], True
-        else:
-            drive, lost = tau[j] - friction + o.out[1, j] - o.out[2, j], False
+        drive = tau[j] - friction + o.out[1, j] - o.out[2, j]
+        lost = np.isnan(drive)
+        before = drive if np.isnan(o.drive[j]) else o.drive[j]
         rate = 0.0 if dt == 0.0 else (p - o.p[j]) / dt
         near = abs(dq[j]) < k.standstill_speed[j]
         still = k.standstill[j] * k.standstill[j] if near else 0.0
         if fresh:
             o.r[j], o.between[j], o.still[j], o.acceleration[j] = 0.0, 0.0, still, 0.0
         else:
-            o.r[j] = forget * (o.r[j] + k.gain * (p - o.p[j] - 0.5 * dt * (drive + o.drive[j])))
+            if lost:  # a torque that is missing says nothing: what was seen before fades
+                o.r[j] *= forget
+            else:
+                o.r[j] = forget * (o.r[j] + k.gain * (p - o.p[j] - 0.5 * dt * (drive + before)))
             jump = k.gain * dt * UNRESOLVED * (rate - o.rate[j])
             o.between[j] = forget * forget * (o.between[j] + jump * jump)
             o.still[j] = max(still, forget * o.still[j])
@@ -170,6 +177,10 @@ def external_torque(k, o, c, s, m, t, q, dq, tau):
         if not lost:
             total += (o.r[j] / o.band[j]) ** 2
     o.numbers[0], o.numbers[1] = t, total
+    if total > o.numbers[3]:
+        o.numbers[3] = total
+        for j in range(n):
+            o.peak[0, j], o.peak[1, j] = o.r[j], o.band[j]
     return total
 
 
@@ -270,14 +281,22 @@ def load_like(k, o, c, s, m, q, mass_std, likeness):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def touched_link(k, o):
-    """The link in contact: the outermost joint whose external torque is its own, by likelihood."""
-    n = o.r.shape[0]
-    best, best_score, score = 0, -np.inf, 0.0
-    for j in range(n):
-        ratio = k.touch[j] * k.touch[j] / (o.band[j] * o.band[j])
-        z = o.r[j] / o.band[j]
-        score += 0.5 * (z * z * ratio / (1.0 + ratio) - np.log(1.0 + ratio))
-        if score > best_score:
-            best, best_score = j, score
-    return best
+def touched_link(k, r, band):
+    """The link in contact: the innermost one that a force of usual size explains about as well as any other does.
+
+    A force on link i turns the joints before it, each by no more than the force times the length of arm between them.
+    """
+    n = r.shape[0]
+    best = -np.inf
+    for sweep in range(2):
+        for link in range(n):
+            score = 0.0
+            for j in range(link + 1):
+                ratio = (k.link_touch[link, j] / band[j]) ** 2
+                z = r[j] / band[j]
+                score += 0.5 * (z * z * ratio / (1.0 + ratio) - np.log(1.0 + ratio))
+            if sweep == 0:
+                best = max(best, score)
+            elif score >= best - FARTHER:
+                return link
+    return n - 1

@@ -7,12 +7,26 @@ import numpy as np
 from dynid.arrays import Array, Float, Vector3
 from dynid.chain.robot import Robot
 
-__all__ = ["contact_force", "point_jacobian"]
+__all__ = ["TOUCH_FORCE", "contact_force", "contact_torque", "point_jacobian"]
+
+TOUCH_FORCE = 50.0
+"""Typical force of a contact, N: its torque at a joint is this times half the length of arm beyond it."""
+SHORTEST_ARM = 0.1
+"""Least length of arm beyond a joint, m."""
 
 LEAST_JOINTS = 3
 """Joints before a contact below which its force has directions that no torque shows."""
 LARGEST_RATIO = 1e-2
 """Least over largest singular value of the point's Jacobian below which a direction of the force is not seen."""
+
+
+def contact_torque(robot: Robot) -> Float[Array, "n_dof n_dof"]:
+    """Typical size (N·m or N) of the torque of a contact on each link (rows) at each joint."""
+    n = robot.n_dof
+    steps = [float(np.linalg.norm(joint.T_parent_joint[:3, 3])) for joint in robot.joints] + [SHORTEST_ARM]
+    prismatic = np.array([joint.type == "prismatic" for joint in robot.joints])
+    length = np.array([[max(sum(steps[j + 1 : link + 2]), SHORTEST_ARM) for j in range(n)] for link in range(n)])
+    return TOUCH_FORCE * np.where(prismatic, 1.0, 0.5 * length)
 
 
 def point_jacobian(robot: Robot, q: Float[Array, " n_dof"], link: int) -> Float[Array, "3 n_dof"]:

@@ -17,19 +17,9 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array
-from dynid.tracking.load_bank import (
-    CONTACT,
-    NOTHING,
-    OLDER,
-    PICKED,
-    SAVED,
-    absorb_sample,
-    branch_contact,
-    branch_load,
-    copy_filter,
-    release_contact,
-)
 from dynid.tracking.contact_bands import external_torque, load_like, touched_link
+from dynid.tracking.hypotheses import branch_contact, branch_load, copy_filter, release_contact
+from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
 
 __all__ = [
     "CHANGE",
@@ -50,8 +40,30 @@ NO_EVENT, INITIAL_LOAD, PICK, PLACE, CHANGE, CONTACT_BEGAN, CONTACT_OVER = range
 """What a step may have to say."""
 UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
 """Phases: the load is not known yet; it is; something happened; something touches the arm."""
-PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, LINK, EXPLAINED, ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT, LOW, RISE, BEGAN = range(19)
+(
+    PHASE,
+    STARTED,
+    BRANCHED,
+    ANNOUNCED,
+    AWAY,
+    ONSET,
+    BEYOND,
+    LAST_BEYOND,
+    CALLED,
+    QUIET,
+    LINK,
+    EXPLAINED,
+    ANNOUNCED_STD,
+    RESTART,
+    SAVED_AT,
+    OLDER_AT,
+    LOW,
+    RISE,
+    BEGAN,
+) = range(19)
 """Places of the running numbers."""
+N_NUMBERS = 19
+"""How many there are."""
 LOW_SHARE = 0.25
 """Sum of squares over its threshold below which nothing has begun yet."""
 SETTLING = 0.9
@@ -89,6 +101,8 @@ class Rules(NamedTuple):
     """Time without external torque after which a contact is over, s."""
     at_once: float
     """Time within which a contact that is no load at first sight is called; later the likelihoods decide, s."""
+    quick: float
+    """Longest rise of the external torque of such a contact, s."""
     lead: float
     """Time before the external torque left its band at which it may have begun, s."""
     lag: float
@@ -304,7 +318,7 @@ def _touched(c, s, m, d, r, t, lead):
 @njit(cache=True, nogil=True)
 @no_type_check
 def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
-    """One sample with its accelerations into the load filters, and what follows from them; False where it is skipped."""
+    """One sample with its accelerations into the load filters, and what follows; False where it is skipped."""
     d.events[0], d.events[1] = NO_EVENT, NO_EVENT
     first = np.isnan(s.t[0])
     if not absorb_sample(c, s, m, t, q, dq, ddq, tau, d.active, NEWTON_STEPS, d.distance):
@@ -347,6 +361,8 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     beyond = total > k.threshold
     if total < LOW_SHARE * k.threshold:
         n[LOW] = t
+        if n[PHASE] == KNOWN and n[CALLED] == 0.0:
+            o.numbers[3] = 0.0
     if not beyond:
         n[BEYOND] = np.nan
         if t - n[LAST_BEYOND] > r.clear and n[PHASE] >= SUSPECT and not n[QUIET] <= t:
@@ -365,7 +381,8 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         n[RISE] = n[BEYOND] - n[LOW]
     if n[QUIET] <= t:
         n[QUIET] = np.inf
-    at_once = t - n[BEYOND] < r.at_once
+    # Slow errors of load and friction come slowly; so do contacts that can wait for the likelihoods.
+    at_once = t - n[BEYOND] < r.at_once and n[BEYOND] - n[LOW] < r.quick
     if at_once and n[CALLED] != 1.0 and load_like(k, o, c, s, m, q, mass_std(s, NOTHING), r.likeness) > r.evidence:
-        n[CALLED], n[LINK] = 1.0, touched_link(k, o)
+        n[CALLED], n[LINK] = 1.0, touched_link(k, o.r, o.band)
         _say(d, CONTACT_BEGAN)

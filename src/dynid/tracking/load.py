@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -12,12 +12,10 @@ from dynid.chain.consistency import consistency, nearest_consistent
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
-from dynid.tracking.contact import ContactObserver
 from dynid.tracking.filter import ConstrainedFilter
-from dynid.tracking.rows import LOAD_SYMBOLS, Measurement, needs_columns, predict_rows
-from dynid.tracking.samples import ProcessNoise, Sample
+from dynid.tracking.rows import LOAD_SYMBOLS, Measurement
+from dynid.tracking.samples import ProcessNoise
 from dynid.tracking.state_map import Entry, StateBound, StateMap
-from dynid.tracking.terms import JointTerms
 
 __all__ = ["KNOCK", "EventKind", "LoadEstimate", "LoadEvent", "Reaction", "load_filter"]
 
@@ -108,6 +106,16 @@ class LoadEvent:
         if self.kind == "contact":
             return "stop" if self.nature == "knock" else "give way"
         return "go on" if self.kind == "contact over" else "set load"
+
+    @property
+    def sentence(self) -> str:
+        """What happened, for people: kg, N, s."""
+        late = f", {self.delay:.2f} s after it began" if np.isfinite(self.delay) and self.kind != "initial load" else ""
+        if self.link is None:
+            spread = f" ± {self.mass_std:.3f}" if np.isfinite(self.mass_std) else ""
+            return f"{self.kind}, load {self.mass:.3f}{spread} kg{late}"
+        size = "" if self.force is None else f", about {float(np.linalg.norm(self.force)):.0f} N"
+        return f"{self.kind}, {self.nature} at {self.link}{size}{late}"
 
     def __repr__(self) -> str:
         where = "" if self.link is None else f", {self.nature} at {self.link}"

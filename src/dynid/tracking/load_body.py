@@ -11,8 +11,8 @@ measured, without linearisation. The load itself is the maximum a posteriori
 over pseudo-inertias :math:`J = \begin{bmatrix} \Sigma & mc \\ mc^T & m \end{bmatrix} \succ 0` [Wensing2018]_ whose mass
 lies within a ball of radius R about the flange (:math:`\mathrm{tr}\,\Sigma \le m R^2`) and weighs at most
 :math:`\bar m`. The problem is convex and its solution lies strictly inside the cone: the load is physically
-consistent at every sample, is never negative, and leaves an empty hand as easily as any other place. A few damped
-Newton steps from the solution of the sample before suffice.
+consistent at every sample, is never negative, and leaves an empty hand as easily as any other place. The body that has
+the mean's mass and first moment and as much of its inertia as a body can is nearly it; a few Newton steps do the rest.
 """
 
 from __future__ import annotations
@@ -25,16 +25,30 @@ from numba import njit
 from dynid.arrays import Array, Float
 from dynid.chain.inertia import InertialParameters
 
-__all__ = ["BARRIER", "BodyScratch", "body_scratch", "is_body", "nearest_body", "pseudo_basis", "small_body", "typical_bodies"]
+__all__ = [
+    "BARRIER",
+    "BodyScratch",
+    "body_scratch",
+    "is_body",
+    "nearest_body",
+    "pseudo_basis",
+    "small_body",
+    "typical_bodies",
+]
 
 BARRIER = 0.02
 """μ, the weight of the prior det(J)^μ, in units of log-likelihood: what a fiftieth of a nat may decide."""
-RISE, FALL, HIGHEST = 10.0, 0.3, 1e4
-"""Factors on the weight of the barrier after a shortened and after a whole step, and its largest value."""
 N_BODIES = 2000
 """Bodies over which the second moments of a load are taken."""
-HALVINGS = 30
-"""Of a step that would leave the cone; each is a factor of two."""
+HALVINGS = 12
+"""Of the search for how much of an inertia a body can have; each is a factor of two."""
+SHORTER = 5
+"""Times that a Newton step is shortened before it is left out."""
+FIRST_MASS, NEARLY = 1e-3, 0.99
+"""Least and largest mass of a load over the heaviest one; also how close to an edge a load may lie."""
+LEVER_SHARE, BALL_SHARE = 0.8, 0.2
+"""Largest distance of the centre of mass, and radius of gyration of the ball about it, over the reach: together
+they stay within it, 0.8² + 3·0.2² < 1."""
 
 
 class BodyScratch(NamedTuple):
@@ -51,6 +65,7 @@ class BodyScratch(NamedTuple):
     g: Array
     step: Array
     trial: Array
+    start: Array
     W: Array
     """(10, 10) P⁻¹ of the ten parameters."""
     T: Array
@@ -61,7 +76,7 @@ def body_scratch() -> BodyScratch:
     """Memory for `nearest_body`, made once."""
     z = np.zeros
     return BodyScratch(
-        z((4, 4)), z((4, 4)), z((10, 4, 4)), z((10, 10)), z(10), z(10), z(10), z((10, 10)), z((10, 10))
+        z((4, 4)), z((4, 4)), z((10, 4, 4)), z((10, 10)), z(10), z(10), z(10), z(10), z((10, 10)), z((10, 10))
     )
 
 
@@ -191,77 +206,123 @@ def _information(U, D, first, W, T):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _restart(mass, limits, pi):
-    """A ball at the flange of about this mass, well inside the cone: for a load that rounding has put on its edge."""
-    m = min(0.9 * limits[0], max(0.01 * limits[0], mass))
-    r = m * (limits[1] / 3.0) ** 2
-    pi[0], pi[4], pi[6], pi[9] = m, r, r, r
-    pi[1], pi[2], pi[3], pi[5], pi[7], pi[8] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+def _direct(E, x, first, limits, pi, trial, J):
+    """A body with the mass and first moment of the Gaussian's mean and, as far as a body can have it, its inertia."""
+    mass = min(NEARLY * limits[0], max(FIRST_MASS * limits[0], x[first]))
+    size = np.sqrt(x[first + 1] ** 2 + x[first + 2] ** 2 + x[first + 3] ** 2)
+    longest = LEVER_SHARE * mass * limits[1]
+    shrink = 1.0 if size <= longest else longest / size
+    h0, h1, h2 = shrink * x[first + 1], shrink * x[first + 2], shrink * x[first + 3]
+    # Second moments of a ball about that centre: inside the cone for every mass and moment above.
+    ball = mass * (BALL_SHARE * limits[1]) ** 2
+    s0, s1, s2 = h0 * h0 / mass + ball, h1 * h1 / mass + ball, h2 * h2 / mass + ball
+    trial[0], trial[1], trial[2], trial[3] = mass, h0, h1, h2
+    trial[4], trial[6], trial[9] = s1 + s2, s0 + s2, s0 + s1
+    trial[5], trial[7], trial[8] = -h0 * h1 / mass, -h0 * h2 / mass, -h1 * h2 / mass
+    for a in range(10):
+        pi[a] = trial[a]
+    share, step = 0.0, 1.0
+    for _ in range(HALVINGS):
+        # The largest share of the mean's own inertia that still leaves a body.
+        for a in range(4, 10):
+            trial[a] = pi[a] + (share + step) * (x[first + a] - pi[a])
+        if is_body(E, trial, limits, J):
+            share += step
+            if share >= 1.0:
+                break
+        step *= 0.5
+    share = min(share, NEARLY)
+    for a in range(4, 10):
+        pi[a] += share * (x[first + a] - pi[a])
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def nearest_body(E, x, U, D, first, limits, n_steps, pi, weight, b, m):
-    """Move the load π by Newton steps to the maximum a posteriori; return half the squared distance from the Gaussian.
-
-    π must lie inside the cone and stays there. `limits` are the largest mass (kg) and the reach (m). ``weight[b]`` is
-    the weight of the barrier: it rises where a step would leave the cone, so that π moves through the middle, and
-    falls back to `BARRIER` with every whole step.
-    """
-    W, J, inverse, A, H, g = m.W, m.J, m.inverse, m.A, m.H, m.g
-    _information(U, D, first, W, m.T)
-    for _ in range(n_steps):
-        if not is_body(E, pi, limits, J):
-            _restart(x[first], limits, pi)
-            is_body(E, pi, limits, J)
-        mu = weight[b]
-        _inverse_of_factor(J, inverse)
-        moment = 0.0
-        for i in range(3):
-            for a in range(10):
-                moment += pi[a] * E[a, i, i]
-        room, left = pi[0] * limits[1] * limits[1] - moment, limits[0] - pi[0]
-        for a in range(10):
-            trace = 0.0
-            for i in range(4):
-                for k in range(4):
-                    total = 0.0
-                    for c in range(4):
-                        total += inverse[i, c] * E[a, c, k]
-                    A[a, i, k] = total
-                trace += A[a, i, i]
-            rise = (limits[1] * limits[1] if a == 0 else 0.0) - E[a, 0, 0] - E[a, 1, 1] - E[a, 2, 2]
-            g[a] = -mu * (trace + rise / room - (1.0 / left if a == 0 else 0.0))
-            m.trial[a] = rise / room
-            for k in range(10):
-                g[a] += W[a, k] * (pi[k] - x[first + k])
-        for a in range(10):
-            for k in range(a + 1):
-                total = m.trial[a] * m.trial[k]
-                for i in range(4):
-                    for j in range(4):
-                        total += A[a, i, j] * A[k, j, i]
-                H[a, k] = W[a, k] + mu * total
-        H[0, 0] += mu / (left * left)
-        if not _solve(H, g, m.step):
-            break
-        share = 1.0
-        for _h in range(HALVINGS):
-            for a in range(10):
-                m.trial[a] = pi[a] + share * m.step[a]
-            if is_body(E, m.trial, limits, J):
-                # Not onto the boundary, from which the next step would be short.
-                safe = share if share == 1.0 else 0.9 * share
-                for a in range(10):
-                    pi[a] += safe * m.step[a]
-                break
-            share *= 0.5
-        if share == 1.0:
-            weight[b] = max(BARRIER, FALL * mu)
-        else:
-            weight[b] = min(HIGHEST, RISE * mu)
+def _cost(E, x, first, limits, pi, m):
+    """What the maximum a posteriori minimises; infinite outside the cone. The first number is the distance alone."""
+    if not is_body(E, pi, limits, m.J):
+        return np.inf, np.inf
     distance = 0.0
     for a in range(10):
         for k in range(10):
-            distance += (pi[a] - x[first + a]) * W[a, k] * (pi[k] - x[first + k])
-    return 0.5 * distance
+            distance += (pi[a] - x[first + a]) * m.W[a, k] * (pi[k] - x[first + k])
+    moment = 0.0
+    for i in range(3):
+        for a in range(10):
+            moment += pi[a] * E[a, i, i]
+    log = np.log(pi[0] * limits[1] * limits[1] - moment) + np.log(limits[0] - pi[0])
+    for i in range(4):
+        log += 2.0 * np.log(m.J[i, i])
+    return 0.5 * distance, 0.5 * distance - BARRIER * log
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def nearest_body(E, x, U, D, first, limits, n_steps, pi, m):
+    """Move the load π to the maximum a posteriori; return half its squared distance from the Gaussian's mean.
+
+    It starts from what π was or from the body with the mean's mass and moment, whichever is likelier, and goes on by
+    Newton steps, shortened until they make it likelier. `limits` are the largest mass (kg) and the reach (m).
+    """
+    _information(U, D, first, m.W, m.T)
+    _direct(E, x, first, limits, m.start, m.trial, m.J)
+    distance, cost = _cost(E, x, first, limits, m.start, m)
+    before, cost_before = _cost(E, x, first, limits, pi, m)
+    if cost_before < cost:
+        distance, cost = before, cost_before
+    else:
+        for a in range(10):
+            pi[a] = m.start[a]
+    for _ in range(n_steps):
+        if not _newton_step(E, x, first, limits, pi, m):
+            break
+        share = 1.0
+        for _h in range(SHORTER):
+            for a in range(10):
+                m.trial[a] = pi[a] + share * m.step[a]
+            then, cost_then = _cost(E, x, first, limits, m.trial, m)
+            if cost_then < cost:
+                distance, cost = then, cost_then
+                for a in range(10):
+                    pi[a] = m.trial[a]
+                break
+            share *= 0.3
+    return distance
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _newton_step(E, x, first, limits, pi, m):
+    """Fill m.step; False where rounding leaves no direction."""
+    W, J, inverse, A, H, g = m.W, m.J, m.inverse, m.A, m.H, m.g
+    if not is_body(E, pi, limits, J):
+        return False
+    _inverse_of_factor(J, inverse)
+    moment = 0.0
+    for i in range(3):
+        for a in range(10):
+            moment += pi[a] * E[a, i, i]
+    room, left = pi[0] * limits[1] * limits[1] - moment, limits[0] - pi[0]
+    for a in range(10):
+        trace = 0.0
+        for i in range(4):
+            for k in range(4):
+                total = 0.0
+                for c in range(4):
+                    total += inverse[i, c] * E[a, c, k]
+                A[a, i, k] = total
+            trace += A[a, i, i]
+        rise = (limits[1] * limits[1] if a == 0 else 0.0) - E[a, 0, 0] - E[a, 1, 1] - E[a, 2, 2]
+        g[a] = -BARRIER * (trace + rise / room - (1.0 / left if a == 0 else 0.0))
+        m.trial[a] = rise / room
+        for k in range(10):
+            g[a] += W[a, k] * (pi[k] - x[first + k])
+    for a in range(10):
+        for k in range(a + 1):
+            total = m.trial[a] * m.trial[k]
+            for i in range(4):
+                for j in range(4):
+                    total += A[a, i, j] * A[k, j, i]
+            H[a, k] = W[a, k] + BARRIER * total
+    H[0, 0] += BARRIER / (left * left)
+    return _solve(H, g, m.step)

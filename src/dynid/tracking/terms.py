@@ -14,7 +14,6 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array, Float
-from dynid.chain.robot import Robot
 from dynid.dynamics.formula import Formula, state
 from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays, newton_euler
 from dynid.dynamics.kernels.formulas import GIVEN, formula_value, programs
@@ -144,7 +143,7 @@ def begin_path(a, q, dq, slow, before, z, stack):
 @njit(cache=True, nogil=True)
 @no_type_check
 def keep_to_velocity(q, dq, dt, before):
-    """Where positions jump against the velocity (a splice, a lost turn, a restart), let the path follow the velocity."""
+    """Where positions jump against the velocity (a lost turn, a restart), let the path follow the velocity."""
     for j in range(q.shape[0]):
         expected = dq[j] * dt
         if abs(q[j] - before[j] - expected) > abs(expected) + PATH_NOISE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -13,13 +13,15 @@ from dynid.arrays import Array, Float, Transform, freeze_arrays
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking import contact_bands, decisions, load_bank
-from dynid.tracking.contact_force import contact_force
+from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_torque
+from dynid.tracking.health import Health, health_sentences, nis_band
 from dynid.tracking.load import KNOCK, EventKind, LoadEstimate, LoadEvent
-from dynid.tracking.load_body import BARRIER, body_scratch, pseudo_basis, small_body, typical_bodies
+from dynid.tracking.load_body import pseudo_basis, typical_bodies
 from dynid.tracking.noise import TorqueNoise
-from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays, work_for
+from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays
 from dynid.tracking.samples import Sample, TrackedParameters
 from dynid.tracking.terms import gear_links, term_arrays
+from dynid.tracking.watch_state import contact_state, decision_state, filter_bank
 
 __all__ = ["LoadWatch", "LoadWatcher"]
 
@@ -35,16 +37,8 @@ KINDS: tuple[EventKind | None, ...] = (
 """Events by the codes of `decisions`."""
 EMPTY_STD = 0.05
 """σ of the mass of an empty hand, kg: a finger more or less."""
-NIS_WINDOW = 500
-"""Samples over which the health of the filter is judged."""
 UNITS = ("kg", *["kg·m"] * 3, *["kg·m²"] * 6)
 """Of the ten parameters of a load."""
-TOUCH_FORCE = 50.0
-"""Typical force of a contact, N: its torque at a joint is this times half the length of arm beyond it."""
-SHORTEST_ARM = 0.1
-"""Least length of arm beyond a joint, m."""
-TESTS_PER_MEMORY = 1.0
-"""Independent looks at the external torque in one time constant of the observer, for the rate of false alarms."""
 HEAVY_TAILS = 1.5
 """Squared residuals over those of a Gaussian, far out: friction errors are no Gaussian noise."""
 
@@ -70,7 +64,7 @@ class LoadWatch:
     """Radius about the flange within which the whole load lies, m."""
     lever: float = 0.15
     """σ of each coordinate of a load's centre of mass about the flange before anything is known, m."""
-    walk: float = 0.005
+    walk: float = 0.01
     """How fast a held load may change without a jump, kg/√s."""
     gain: float = 40.0
     """K of the contact observer, 1/s."""
@@ -129,14 +123,10 @@ class LoadWatch:
         """Covariance (SI) of a load of a root mean square mass in kg about which nothing else is known."""
         return typical_bodies(mass, self.lever, self.lever)
 
-    @cached_property
-    def touch(self) -> Float[Array, " n_dof"]:
-        """σ of a contact's torque at each joint, N·m or N."""
-        steps = [float(np.linalg.norm(joint.T_parent_joint[:3, 3])) for joint in self.model.robot.joints]
-        beyond = np.array([sum(steps[j + 1 :]) for j in range(self.model.n_dof)])
-        lever = 0.5 * np.maximum(beyond, SHORTEST_ARM)
-        prismatic = np.array([joint.type == "prismatic" for joint in self.model.robot.joints])
-        return TOUCH_FORCE * np.where(prismatic, 1.0, lever)
+    @property
+    def prior_masses(self) -> tuple[float, ...]:
+        """Root mean square mass (kg) of each filter's first load; the second is the hypothesis of an empty hand."""
+        return (0.6 * self.max_mass, min(EMPTY_STD, 0.1 * self.max_mass), *[self.max_mass] * 3)
 
     @cached_property
     def constants(self) -> load_bank.LoadConstants:
@@ -165,7 +155,7 @@ class LoadWatch:
             drift_time=600.0,
             walk=self.walk * self.scale,
             jump=np.linalg.cholesky(self.prior(0.5 * self.max_mass)).T.copy(),
-            touch=np.concatenate([self.touch, np.full(len(wrench), TOUCH_FORCE)]),
+            touch=np.concatenate([contact_torque(self.model.robot)[-1], np.full(len(wrench), TOUCH_FORCE)]),
             touch_time=0.15,
             noise_time=2.0,
             gap=0.5,
@@ -175,7 +165,7 @@ class LoadWatch:
     def bands(self) -> contact_bands.BandConstants:
         """What the compiled contact watch takes."""
         model, n, noise = self.model, self.model.n_dof, self.noise
-        looks = 3600.0 * self.gain * TESTS_PER_MEMORY
+        looks = 3600.0 * self.gain  # one independent look in each time constant of the observer
         share = min(0.5, self.false_alarms_per_hour / looks)
         own = self.constants.own
         rotors = np.array([sum(own[j, k] for k in model.inertia_terms) for j in range(n)], dtype=float)
@@ -190,7 +180,8 @@ class LoadWatch:
             threshold=float(HEAVY_TAILS * stats.chi2.isf(share, n)),
             period=1.0 / self.rate_hz,
             prior=0.5 * self.max_mass * self.scale[:4],
-            touch=np.array(self.touch),
+            touch=np.array(contact_torque(model.robot)[-1]),
+            link_touch=contact_torque(model.robot),
         )
 
     @cached_property
@@ -210,6 +201,7 @@ class LoadWatch:
             confirm=0.01,
             clear=self.clear,
             at_once=0.1,
+            quick=0.35,
             lead=0.03,
             lag=0.015,
             keep=0.1,
@@ -231,15 +223,9 @@ class LoadWatcher:
     def __init__(self, options: LoadWatch) -> None:
         self.options = options
         self.constants, self.bands, self.rules = options.constants, options.bands, options.rules
-        self.state, self.memory = _bank(options)
-        self.contact = _observer(options, self.constants)
-        numbers = np.full(19, np.nan)
-        numbers[[decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART]] = 0.0
-        numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
-        numbers[decisions.LAST_BEYOND] = -np.inf
-        self.decision = decisions.DecisionState(
-            numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64)
-        )
+        self.state, self.memory = filter_bank(self.constants, [options.prior(mass) for mass in options.prior_masses])
+        self.contact = contact_state(self.constants)
+        self.decision = decision_state()
         n = options.model.n_dof
         self._q, self._dq, self._ddq = np.zeros((3, n))
         self._tau = np.full(options.n_rows, np.nan)
@@ -248,7 +234,8 @@ class LoadWatcher:
         """Samples in the estimate."""
         self.n_skipped = 0
         """Samples left out: a motion that is not finite, or time that does not go on."""
-        self._nis = np.full(NIS_WINDOW, np.nan)
+        self._nis_sum, self._n_inside = 0.0, 0
+        self._band: tuple[float, float] = self.band
 
     def __repr__(self) -> str:
         touched = ", in contact" if self.in_contact else ""
@@ -302,11 +289,6 @@ class LoadWatcher:
         return float(self.state.t[2])
 
     @property
-    def recent_nis(self) -> Float[Array, " n_recent"]:
-        """That of the latest samples."""
-        return self._nis[np.isfinite(self._nis)]
-
-    @property
     def band(self) -> tuple[float, float]:
         """Two-sided 95 % band of the NIS, dimensionless."""
         low, high = stats.chi2.ppf([0.025, 0.975], self.options.n_rows)
@@ -316,6 +298,28 @@ class LoadWatcher:
     def external_torque(self) -> Float[Array, " n_dof"]:
         """External torque now, N·m or N."""
         return self.contact.r.copy()
+
+    @property
+    def health(self) -> Health:
+        """How far the filters can be believed: NIS of the whole run against its band, samples that went wrong."""
+        n, rows = self.n_absorbed, self.options.n_rows
+        found = Health(
+            n_absorbed=self.n_absorbed,
+            n_not_finite=self.n_skipped,
+            n_backwards=0,
+            n_jumps=0,
+            nis_mean=self._nis_sum / n if n else np.nan,
+            nis_band=nis_band(n, rows),
+            nis_share=self._n_inside / n if n else np.nan,
+            at_bound=(),
+            starved=(),
+            unobservable=(),
+            sentences=(),
+        )
+        said = health_sentences(found, n, rows)
+        if self.n_absorbed and not self.known:
+            said = (*said, "the motion has not shown the load yet; move joints against gravity")
+        return replace(found, sentences=said)
 
     def hear(self, sample: Sample) -> tuple[LoadEvent, ...]:
         """Take one sample as it is measured (q, dq and torque, SI), for contacts; say what happened."""
@@ -367,8 +371,10 @@ class LoadWatcher:
         if not taken:
             self.n_skipped += 1
             return heard
-        self._nis[self.n_absorbed % NIS_WINDOW] = self.state.t[2]
         self.n_absorbed += 1
+        low, high = self._band
+        self._nis_sum += self.state.t[2]
+        self._n_inside += low <= self.state.t[2] <= high
         return (*heard, *self._events(float(sample.t)))
 
     def _events(self, t: float) -> tuple[LoadEvent, ...]:
@@ -379,93 +385,19 @@ class LoadWatcher:
 
     def _event(self, kind: EventKind | None, t: float) -> LoadEvent:
         assert kind is not None
-        n, robot = self.decision.numbers, self.options.model.robot
+        n = self.decision.numbers
         std = float(decisions.mass_std(self.state, self._best))
         mass, torque = float(self.load[0]), self.external_torque
-        if kind in ("initial load", "change", "contact over"):
+        if kind in ("initial load", "change"):
             began = n[decisions.STARTED] if kind == "initial load" else np.nan
             return LoadEvent(kind, t, mass, torque, std, t - began)
-        delay = t - float(n[decisions.BEGAN])
-        if kind != "contact":
-            return LoadEvent(kind, t, mass, torque, std, delay)
-        link = int(n[decisions.LINK])
-        if link < 0:
-            link = int(contact_bands.touched_link(self.bands, self.contact))
-        force = contact_force(robot, self._q, link, torque, self.contact.band)
+        if kind in ("pick", "place"):
+            return LoadEvent(kind, t, mass, torque, std, t - float(n[decisions.BEGAN]))
+        # While it comes, what is seen now; once it is over, what was seen where it was strongest.
+        now = kind == "contact" and n[decisions.LINK] >= 0.0
+        torque, band = (torque, self.contact.band.copy()) if now else self.contact.peak.copy()
+        link, robot = int(contact_bands.touched_link(self.bands, torque, band)), self.options.model.robot
         nature: Literal["knock", "push"] = "knock" if n[decisions.RISE] < KNOCK else "push"
+        delay = t - float(n[decisions.BEGAN]) if kind == "contact" else np.nan
+        force = contact_force(robot, self._q, link, torque, band)
         return LoadEvent(kind, t, mass, torque, std, delay, robot.link_names[link], force, nature)
-
-
-def _bank(options: LoadWatch) -> tuple[load_bank.LoadState, load_bank.LoadMemory]:
-    c, n, n_rows = options.constants, options.model.n_dof, options.n_rows
-    n_x = n_rows + 3 * n + 10
-    variances = np.concatenate([c.slow**2, c.drift[n_rows : n_rows + 3 * n] ** 2, np.zeros(10)])
-    U, D = np.stack([np.eye(n_x)] * 5), np.stack([np.maximum(variances, 1e-16)] * 5)
-    # The second filter starts as the hypothesis that the hand is empty.
-    for b, mass in enumerate((0.6 * options.max_mass, EMPTY_STD, *[options.max_mass] * 3)):
-        U[b, -10:, -10:], D[b, -10:] = _factors(options.prior(mass))
-    start = small_body(min(EMPTY_STD, 0.1 * options.max_mass), options.reach)
-    n_states = len(c.terms.state_code)
-    state = load_bank.LoadState(
-        x=np.zeros((5, n_x)),
-        U=U,
-        D=D,
-        R=c.white**2,
-        pace=np.ones(n_rows),
-        pi=np.stack([start] * 5),
-        barrier=np.full(5, BARRIER),
-        likelihood=np.zeros(5),
-        touched=np.zeros(5),
-        before=np.full(n, np.nan),
-        z=np.zeros((n, n_states + 1)),
-        t=np.array([np.nan, 0.0, np.nan]),
-    )
-    memory = load_bank.LoadMemory(
-        work=work_for(c.rows, len(c.theta)),
-        body=body_scratch(),
-        terms=np.zeros((n, len(c.inertia))),
-        stack=np.zeros(max(c.terms.code.shape[1], c.terms.state_code.shape[1])),
-        rigid=np.zeros(n_rows),
-        arm=np.zeros(n_rows),
-        friction=np.zeros(n),
-        extra=np.zeros((2, n)),
-        H=np.zeros((n_rows, 10)),
-        h=np.zeros(n_x),
-        b=np.zeros(n_x),
-        scale=np.zeros(n_x),
-        gears=np.zeros(n),
-    )
-    return state, memory
-
-
-def _factors(P: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, " n"]]:
-    """U by columns and D of P = U D Uᵀ, U unit upper triangular."""
-    # The Cholesky factor of the reversed matrix is the triangular factor from the last state on.
-    L = np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]
-    half = np.diag(L)
-    return np.array((L / half).T), half**2
-
-
-def _observer(options: LoadWatch, c: load_bank.LoadConstants) -> contact_bands.BandState:
-    n, n_states = options.model.n_dof, len(c.terms.state_code)
-    z = np.zeros
-    return contact_bands.BandState(
-        r=z(n),
-        band=np.ones(n),
-        between=z(n),
-        still=z(n),
-        usual=z(n),
-        p=z(n),
-        rate=z(n),
-        drive=z(n),
-        before=np.full(n, np.nan),
-        z=z((n, n_states + 1)),
-        theta=np.array(c.theta),
-        out=z((3, n)),
-        zeros=z(n),
-        speed=z(n),
-        acceleration=z(n),
-        H=z((n, 4)),
-        A=z((4, 5)),
-        numbers=np.array([np.nan, 0.0, 0.0]),
-    )
