@@ -1,7 +1,7 @@
 # make demo and make test do their own set-up: they need Python >= 3.11, make and git, nothing else.
 # Written for GNU make 3.81 and later.
 
-.PHONY: help setup demo check test lint bench peers mutate audit docs lock fuzz clean
+.PHONY: help setup demo check test lint bench leaderboard peers mutate audit docs lock fuzz clean
 
 # The first Python that really runs and is new enough; a pyenv shim may exist and not run.
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -28,6 +28,7 @@ help:
 	@echo "make check   the quick loop: lint, and the quick tests of every stage"
 	@echo "make lint    ruff and mypy over the whole tree"
 	@echo "make bench   one page of ratios"
+	@echo "make leaderboard  every public arm, every method and peer, into docs/leaderboard.md (half an hour)"
 	@echo "make peers   the programs that make bench compares with, into .peers (needs the network)"
 	@echo "make mutate  small faults in chain/ and regression/, and the share that the tests notice (needs the network)"
 	@echo "make audit   the lock against published advisories (needs the network)"
@@ -62,6 +63,9 @@ lint: .venv/.test
 
 bench: .venv/.test
 	$(BIN)/python -m benchmarks $(ARGS)
+
+leaderboard: .venv/.test
+	$(BIN)/python -m benchmarks.leaderboard --page docs/leaderboard.md $(ARGS)
 
 peers: .venv/.test
 	$(BIN)/python -m benchmarks peers-setup

@@ -115,7 +115,7 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     yield Line(
         f"streaming compression of {n_stream} samples, Panda with friction",
         n_stream / seconds / 1e3,
-        None if quick else 500.0,
+        None if quick else 650.0,
         "thousand samples/s",
     )
     yield Line("memory growth over the stream", growth, 50.0, "MB", bound="at most")

@@ -125,7 +125,7 @@ def test_every_public_number_says_its_unit_or_its_shape(stage):
 def public_modules() -> list[str]:
     """Stages, leaves, and the modules of writers whose job bears their name."""
     leaves = [name for name in LEAVES if (SOURCE / f"{name}.py").is_file()]
-    jobs = [f"writers.{name}" for name in ("campaign", "export", "save")]
+    jobs = [f"writers.{name}" for name in ("campaign", "export", "live.serve", "save")]
     return [f"dynid.{name}" for name in (*STAGES_HERE, *leaves, *jobs)]
 
 

@@ -31,7 +31,7 @@ FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# ([\w./-]+\.(?:toml|csv|py))\s*$")
 NEED_DATA = frozenset({"tutorial.md", "data.md"})
 """Pages about the measured data sets."""
-RUN_AS_PROGRAMS = ("doctor.md", "identify.md", "python.md")
+RUN_AS_PROGRAMS = ("doctor.md", "identify.md", "python.md", "quick_start.md")
 """Pages whose Python is one program from top to bottom."""
 WALK = re.compile(r"^\| (\d+) \| `([\w/]+)\.py` \| `([\w.]+)` \|", re.MULTILINE)
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))

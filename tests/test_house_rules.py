@@ -2,10 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[1]
 CODE = ("src", "tests", "benchmarks", "docs", "examples")
@@ -103,25 +101,34 @@ def waiting_complaints(text: str) -> list[str]:
     return found
 
 
+def complaints(files: list[Path], rule: Callable[[Path, str], list[str]]) -> dict[str, list[str]]:
+    """What a rule finds in these files, by file; those without fault are left out."""
+    found = {str(path.relative_to(ROOT)): rule(path, path.read_text(encoding="utf-8")) for path in files}
+    return {name: told for name, told in found.items() if told}
+
+
+def library() -> list[Path]:
+    return [path for path in python_files() if in_library(path)]
+
+
 def test_no_test_waits_without_end():
-    found = {path: waiting_complaints(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").rglob("*.py")}
-    assert {str(path.relative_to(ROOT)): complaints for path, complaints in found.items() if complaints} == {}
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    assert complaints(tests, lambda _, text: waiting_complaints(text)) == {}
 
 
-@pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_modules_classes_and_functions_stay_short(path):
-    assert size_complaints(path.read_text(encoding="utf-8"), library=in_library(path)) == []
+def test_modules_classes_and_functions_stay_short():
+    assert complaints(python_files(), lambda path, text: size_complaints(text, library=in_library(path))) == {}
 
 
-@pytest.mark.parametrize("path", [p for p in python_files() if in_library(p)], ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_library_neither_prints_nor_catches_everything(path):
-    may_print = path.relative_to(ROOT / "src" / "dynid").parts[0] in ("cli", "cli.py")
-    assert habit_complaints(path.read_text(encoding="utf-8"), may_print=may_print) == []
+def test_the_library_neither_prints_nor_catches_everything():
+    def may_print(path: Path) -> bool:
+        return path.relative_to(ROOT / "src" / "dynid").parts[0] == "cli"
+
+    assert complaints(library(), lambda path, text: habit_complaints(text, may_print=may_print(path))) == {}
 
 
-@pytest.mark.parametrize("path", [p for p in python_files() if in_library(p)], ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_number_with_a_name_says_what_it_means(path):
-    assert constant_complaints(path.read_text(encoding="utf-8")) == []
+def test_every_number_with_a_name_says_what_it_means():
+    assert complaints(library(), lambda _, text: constant_complaints(text)) == {}
 
 
 def test_no_file_names_a_path_of_one_machine():

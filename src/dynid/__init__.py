@@ -1,8 +1,9 @@
 """dynid identifies the dynamics of robot arms: physically consistent parameters from a robot file and logs.
 
 The jobs, each one call that returns a frozen result: `identify`, `examine`, `validate`, `rollout`, `predict`,
-`payload`, `friction`, `track`, `reverse`, `retrieve`, `check`, `excite`, `simulate`, `export`, `campaign`, `info`,
-`lint`. `save` writes the files of a result. Everything else is imported from its stage, such as `dynid.regression`.
+`payload`, `friction`, `track`, `live`, `reverse`, `retrieve`, `check`, `excite`, `simulate`, `export`, `campaign`,
+`info`, `lint`. `save` writes the files of a result. Everything else is imported from its stage, such as
+`dynid.regression`.
 
 Names are imported on first use, so that ``import dynid`` itself costs nothing.
 """
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from dynid.workflow.validate import validate as validate
     from dynid.writers.campaign import campaign as campaign
     from dynid.writers.export import export as export
+    from dynid.writers.live.serve import live as live
     from dynid.writers.save import save as save
 
 _HOMES = {
@@ -92,6 +94,7 @@ _HOMES = {
     "dynid.workflow.validate": ("validate",),
     "dynid.writers.campaign": ("campaign",),
     "dynid.writers.export": ("export",),
+    "dynid.writers.live.serve": ("live",),
     "dynid.writers.save": ("save",),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -75,6 +75,10 @@ class InconsistentModel(ExportError):
     """A model that is not exported because its links are not physically consistent, or because it has none."""
 
 
+class LossyExport(ExportError):
+    """A file would simulate far worse than the model it comes from."""
+
+
 class ModelFileError(DynidError, ValueError):
     """A model file that cannot be read; the message names the file."""
 

@@ -2,5 +2,5 @@
 
 __all__ = ["VERSION"]
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 """As in pyproject.toml."""

@@ -10,8 +10,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from dynid.chain import Robot, load_robot
+from dynid.chain import InertialParameters, Robot, load_robot
 from dynid.chain.formats.angles import exact_right_angle
+from dynid.chain.formats.assembly import read_bodies
 from dynid.chain.formats.locks import Lineage
 from dynid.chain.limits import Limits, believable
 from dynid.chain.stand_ins import with_stand_ins
@@ -272,6 +273,9 @@ def test_rounded_right_angles_make_no_base_parameters_once_they_are_square(tmp_p
     assert base_parameters(TorqueModel(square)).n_base == base_parameters(TorqueModel(true)).n_base
     # As it stands the file is taken at its word, so that its torque is that of every other program.
     as_written = load_robot(write(tmp_path, rounded))
+    for body in read_bodies(write(tmp_path, rounded)).bodies[1:]:
+        assert body.joint is not None
+        assert body.joint.T_parent_joint[2, 2] == pytest.approx(math.cos(1.5708), rel=1e-9)
     assert as_written.notes == ()
     motion, mine = torque(as_written, rng)
     model = pin.buildModelFromXML(rounded)
@@ -482,6 +486,15 @@ def test_a_robot_without_inertias_gets_rods_that_can_be_simulated(tmp_path):
     assert names == ("l1", "l2", "l3")
     assert full.has_nominal
     assert 0.5 < full.nominal[:, 0].sum() < 50.0
+    # A solid cylinder of water from its joint to the next one, 0.15 of its length in radius.
+    end = robot.joints[1].T_parent_joint[:3, 3]
+    length = float(np.linalg.norm(end))
+    rod = InertialParameters(full.nominal[0])
+    assert rod.mass == pytest.approx(1000.0 * math.pi * (0.15 * length) ** 2 * length)
+    np.testing.assert_allclose(rod.com, end / 2.0)
+    along, across = rod.mass * (0.15 * length) ** 2 / 2.0, rod.mass * length**2 * (0.15**2 / 4.0 + 1.0 / 12.0)
+    np.testing.assert_allclose(np.linalg.eigvalsh(rod.inertia_com), [along, across, across], rtol=1e-9)
+    assert end @ rod.inertia_com @ end == pytest.approx(along * length**2)
     same, none = with_stand_ins(load_robot("panda"))
     assert (none, same.name) == ((), "panda")
 

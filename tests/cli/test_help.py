@@ -52,6 +52,8 @@ def run(command: str) -> None:
     words = shlex.split(command)[1:]
     if words[0] == "excite":
         words += ["--time-budget", "1"]  # The example may search for half a minute.
+    if words[0] == "live":
+        words += ["--seconds", "2"]  # It would show its page until Ctrl-C.
     if words[:2] == ["data", "fetch"] and "DYNID_DATA" not in os.environ:
         return  # Tests do not talk to the network.
     assert main(words) == 0, command

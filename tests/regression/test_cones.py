@@ -302,6 +302,7 @@ def test_an_answer_outside_is_moved_inside(model, rng):
     made, _ = programme(model, rng, Constraints(nonnegative_joint_terms=False))
     target = made.reference.x_target
     np.testing.assert_array_equal(made.interior(), target)
+    assert made._roomiest()[1] == pytest.approx(1.0)  # what nothing bounds from above leaves room without end
     np.testing.assert_allclose(made.inside(target), model.nominal(), atol=1e-12)
     # The edge of what is possible: the smallest eigenvalue of the first link's matrix is just negative.
     X = smat(target[:10])

@@ -1,5 +1,6 @@
 """Friction is recovered from simulated arms, with links known and unknown; bad input is named."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -92,6 +93,11 @@ def test_auto_predicts_another_motion_as_well_as_the_truth(name, rng):
     errors = [compare_torque(fit.model, fit.theta, other).error.relative_percent for fit in (chosen, asked)]
     # Noise-free torque: what is left is the error of the parameters, a tenth of the noise of the fit (0.8 %).
     assert errors[0] < errors[1] + 0.2
+    for reason, error in zip(asked.choice.reasons, asked.fit.relative_percent_joint, strict=True):
+        told = re.fullmatch(r"\w+: as asked for; error on left-out segments ([0-9.e+-]+) %", reason)
+        assert told is not None, reason
+        # Left-out segments are predicted nearly as well as fitted ones: few numbers, many rows.
+        assert 0.95 * error < float(told[1]) < 1.5 * error
     assert all("left-out segments" in reason for reason in chosen.choice.reasons)
 
 

@@ -32,6 +32,8 @@ def test_a_controllers_own_model_gives_its_coefficients(robot, rng):
 def test_gravity_rows_that_say_nothing_are_dropped(rng):
     model, base, samples = controller(load_robot("panda"), rng)
     assert Reverse().fit(model, base, samples).dropped == ("g1",)
+    lying = load_robot("planar2r", gravity=(0.0, 0.0, -9.81))
+    assert Reverse().fit(*controller(lying, rng)).dropped == ("g1", "g2")
     tilted = load_robot("panda", mounting=(0.3, 0.0, 0.0))
     assert Reverse().fit(*controller(tilted, rng)).dropped == ()
 

@@ -34,4 +34,5 @@ def test_no_digits_are_lost_where_normal_equations_would_lose_them(rng):
 
 def test_nothing_and_one_row_stay_as_they_are():
     assert triangular(np.empty((0, 4))).shape == (0, 4)
+    assert triangular(np.empty((5, 0))).shape == (5, 0)
     np.testing.assert_array_equal(triangular(np.array([[1.0, 2.0]])), [[1.0, 2.0]])

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from dynid.arrays import Array
-from dynid.dynamics import Coulomb, Offset, Tanh, TorqueModel, Viscous, base_parameters
+from dynid.dynamics import Asymmetric, Coulomb, Offset, Tanh, TorqueModel, Viscous, base_parameters
 from dynid.regression import friction_rows
 from dynid.regression.friction.refine import (
     Picked,
@@ -147,6 +147,18 @@ def test_a_dictionary_has_every_curve_of_the_grid_and_the_way_to_the_next(rows):
             np.testing.assert_allclose(made.D[j][:, first], rows.columns(whole)[j][:, 0], atol=1e-12)
             slope = 0.5 * (made.D[j][:, above] - made.D[j][:, below])
             np.testing.assert_allclose(made.D[j][:, bend], slope, atol=1e-12)
+
+
+def test_a_dictionary_made_from_an_earlier_one_is_the_same_as_a_fresh_one(rows):
+    tanh, coulomb = Tanh(((1.0, 1.0),)), Coulomb()
+    earlier = dictionary(rows, (Viscous(), tanh, coulomb))
+    models = (Asymmetric(), tanh, coulomb)  # four columns where there was one: those behind move
+    made, fresh = dictionary(rows, models, earlier), dictionary(rows, models)
+    assert made.models == fresh.models
+    assert made.atoms == fresh.atoms
+    np.testing.assert_array_equal(made.parent, fresh.parent)
+    for columns, expected in zip(made.D, fresh.D, strict=True):
+        np.testing.assert_array_equal(columns, expected)
 
 
 def test_picked_models_are_kept_by_drive(rows):

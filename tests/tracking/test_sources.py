@@ -242,7 +242,7 @@ def test_a_source_that_stops_is_silent_within_a_second_and_picked_up_when_it_com
         found = intake.read(1.0)
         assert intake.state == "flowing"
     intake.close()
-    assert len(found) >= 10
+    assert len(found) == 20
     counts = intake.counts
     assert (counts.n_garbage, counts.n_jumps) == (1, 1)
     assert counts.complaint.startswith("datagram 50: not JSON")

@@ -97,7 +97,7 @@ def test_in_place_only_inertias_and_passive_terms_change(arm, rng, tmp_path):
     write_mjcf(model, out, ExportOptions(template=arm))
     agree(model, out, rng)
     new = out.read_text()
-    numbers = r' (mass|pos|diaginertia|fullinertia|armature|damping|frictionloss)="[^"]*"'
+    numbers = r' (mass|pos|diaginertia|fullinertia|armature|damping|frictionloss|solreffriction|solimpfriction)="[^"]*"'
     added = re.compile(r"\n? *<inertial pos=[^>]*fullinertia[^>]*/>(?=<joint)")
     turned = new.replace(re.search(r'<inertial mass="[^"]*" pos="[^"]*"( quat="[^"]*")?', new).group(1) or "", "")
     before = ARM.replace(' euler="5 0 0"', "")
@@ -183,6 +183,6 @@ def test_an_inconsistent_robot_is_written_only_by_force_and_says_so(rng, tmp_pat
 
 
 def test_what_mjcf_cannot_say_is_named(rng, tmp_path):
-    done = write_mjcf(model_of(load_robot("spatial2r"), rng, "viscous+offset"), tmp_path / "robot.xml")
-    assert "MJCF has no place for constant torque: joint1 Fo" in done.left_out[0]
+    done = write_mjcf(model_of(load_robot("spatial2r"), rng, "viscous+tanh"), tmp_path / "robot.xml")
+    assert "MJCF has no place for smoothed Coulomb friction: joint1 Ft" in done.left_out[0]
     assert done.left_out[0] in (tmp_path / "robot.xml").read_text()

@@ -39,6 +39,7 @@ COMMANDS = {
     "friction": "Friction refitted alone, on the residual of a model whose links are known.",
     "payload": "The load carried in a log; or drive gains, from a load of known mass.",
     "track": "Parameters, loads and contacts while the robot moves, replayed or live.",
+    "live": "A page on this machine that shows loads and contacts while the robot moves.",
     "export": "URDF, MJCF, C header, tables and load settings, each checked before it appears.",
     "validate": "Predicted against measured torque, per joint; several models side by side.",
     "rollout": "Models simulated forward beside the real motion, open loop and under the controller.",

@@ -11,7 +11,7 @@ import dynid
 from dynid.cli.console import complain, emit_json, say, warn, with_flags
 from dynid.cli.options import JsonFlag
 from dynid.cli.progress import progress
-from dynid.errors import InconsistentModel
+from dynid.errors import InconsistentModel, LossyExport
 from dynid.workflow.doors import locked_joint
 from dynid.writers.exported import Exported
 from dynid.writers.exporters import EXPORTERS
@@ -38,10 +38,12 @@ def export(
     force: Annotated[bool, Parameter(negative="")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Write a model as URDF, MJCF, C, CSV or JSON, or a payload as settings of a controller.
+    """Write a model as URDF, MJCF, C, CSV, JSON or YAML, or a payload as settings of a controller.
 
     Every file is read back and must re-predict the torque to 1e-6, else it is not written. What the format cannot say
-    is named on stderr. A model from a URDF or MJCF file is written into a copy of that file, where it has not changed.
+    is named on stderr, or refitted in what it can, with the loss said. A model from a URDF or MJCF file is written into
+    a copy of that file, where it has not changed. An MJCF file that simulates far worse in MuJoCo than its model is not
+    written (exit 1).
 
     Example: dynid export result/model.json --to c --out arm.h
 
@@ -50,7 +52,8 @@ def export(
     model
         A model.json; for franka, franka-desk and ur the file of dynid payload --out.
     to
-        urdf, mjcf, c, csv, json; franka (libfranka's setLoad), franka-desk, ur (URScript).
+        urdf, mjcf, c, csv, json, yaml (actuators, as Isaac Lab has them); franka (libfranka's setLoad), franka-desk,
+        ur (URScript).
     out
         The file to write.
     template
@@ -64,7 +67,7 @@ def export(
     flange
         Flange frame in the frame of the load: x y z in m, roll pitch yaw in rad.
     force
-        Write parameters that are not physically consistent; the file says so.
+        Write parameters that are not physically consistent (the file says so), or a file that simulates far worse.
     """
     locked = dict(locked_joint(item) for item in lock)
     try:
@@ -80,9 +83,9 @@ def export(
                 flange=flange,
                 force=force,
             )
-    except InconsistentModel as error:
+    except (InconsistentModel, LossyExport) as error:
         # A model that is not good enough to be exported is not a mistake of usage.
-        complain(str(error))
+        complain(with_flags(str(error)))
         return 1
     _report(done, json=json)
     return 0

@@ -11,7 +11,16 @@ from cyclopts import Parameter
 import dynid
 from dynid.cli.console import complain, emit_json, tell, warn
 from dynid.cli.doctor import show_findings
-from dynid.cli.options import FrictionName, JsonFlag, LogOptions, RobotName, RobotOptions, WorkersOption, free_place
+from dynid.cli.options import (
+    FrictionName,
+    JsonFlag,
+    LogOptions,
+    RobotName,
+    RobotOptions,
+    ScaleOptions,
+    WorkersOption,
+    free_place,
+)
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.disk import refuse_replacing
@@ -120,6 +129,7 @@ def identify(
     fit: FitOptions | None = None,
     log: LogOptions | None = None,
     options: RobotOptions | None = None,
+    scale: ScaleOptions | None = None,
     json: JsonFlag = False,
 ) -> int:
     """Identify a robot from logs of motion and torque; writes model.json, report.html and run.json.
@@ -139,7 +149,7 @@ def identify(
     validate_on
         Held-out logs to predict and compare with; put the training logs before it.
     """
-    place, asked = free_place(out, "result"), typed(run, fit, log, options)
+    place, asked = free_place(out, "result"), typed(run, fit, log, options, scale)
     if not logs:
         from dynid.workflow.manifest import is_manifest
 
@@ -150,7 +160,7 @@ def identify(
         raise RecordingError(
             "no training log given; dynid identify ROBOT LOG… --validate LOG… --out DIR, or dynid identify MANIFEST"
         )
-    typed_files = [path for path in (asked.get("bounds"), asked.get("columns")) if path is not None]
+    typed_files = [asked[name] for name in ("bounds", "columns", "transmission") if name in asked]
     refuse_replacing([Path(robot), *logs, *validate_on, *typed_files], (), unasked=folder_files(place))
     try:
         with progress("looking at the logs") as step:
@@ -158,13 +168,14 @@ def identify(
             step("writing")
             saved = dynid.save(result, place)
     except LogsRefused as refused:
-        return _tell_refusal(refused, json)
+        return _tell_refusal(refused, robot, json)
     except BadRows as bad:
         complain(
             str(bad), hint=f"dynid doctor {robot} {bad.log} --write-map map.toml lists them all and leaves them out"
         )
         return 2
-    show_findings([finding for finding in result.findings if finding.severity is not Severity.INFO], stderr=True)
+    told = [finding for finding in result.findings if finding.severity is not Severity.INFO]
+    show_findings(told, robot, stderr=True)
     for sentence in (*saved.warnings, *result.warnings):
         warn(sentence)
     tell(result, saved, json=json)
@@ -174,12 +185,12 @@ def identify(
     return 0 if asked.get("force") else 1
 
 
-def _tell_refusal(refused: LogsRefused, json: bool) -> int:
+def _tell_refusal(refused: LogsRefused, robot: str, json: bool) -> int:
     """Say what the doctor found; the exit code."""
     if json:
         emit_json({"status": "refused", "findings": findings_json(refused.findings), "files": {}})
     else:
-        show_findings(refused.findings, stderr=True)
+        show_findings(refused.findings, robot, stderr=True)
     complain(
         f"the doctor found errors in {refused.logs}, and nothing was written",
         hint="repair what it names (dynid doctor ROBOT LOG --write-map map.toml), or go on with --force",

@@ -59,8 +59,10 @@ MODULES = (
     "formats",
     "readers",
     "filters",
+    "encoder",
     "splines",
     "conditioning",
+    "gains_file",
     "log_settings",
     "datasets",
 )

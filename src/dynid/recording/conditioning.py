@@ -14,6 +14,7 @@ from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.motion import Motion
 from dynid.errors import RecordingError
 from dynid.prose import counted
+from dynid.recording.encoder import EncoderNoise, encoder_noise
 from dynid.recording.filters import LowPass, motion_bandwidth_hz
 from dynid.recording.recording import Recording
 from dynid.recording.splines import hermite, spline
@@ -106,7 +107,8 @@ class Conditioning:
             )
         grid = np.arange(recording.t[start], recording.t[stop - 1], 1.0 / rate)
         q = spline(recording.t[start:stop], recording.q[start:stop], grid)
-        bandwidth = motion_bandwidth_hz(q, rate)
+        noise = encoder_noise(q, recording.q[start:stop], rate)
+        bandwidth = motion_bandwidth_hz(q, rate, floor_std=noise.step / np.sqrt(12.0))
         cutoff = self.cutoff_hz
         if cutoff is None:
             cutoff = min(CUTOFF_OVER_BANDWIDTH * bandwidth, 0.4 * rate)
@@ -125,6 +127,7 @@ class Conditioning:
                 f"no low-pass: one that suits {rate:.3g} Hz would use up {lost:.3g} of {lasts:.3g} s; accelerations "
                 "come from a smoothing spline, and inertias will be uncertain"
             )
+        widest = self._motion_cutoff(recording, noise, cutoff, lasts, choices) if how == "filter" else np.inf
         gap = self.gap if self.gap is not None else max(10.0 / rate, 0.125 / min(cutoff, 0.4 * rate))
         every = self.decimate
         if every is None:
@@ -136,12 +139,41 @@ class Conditioning:
             crop=self.crop,
             gap=gap,
             delay=self.delay,
-            min_velocity=self.min_velocity,
+            min_velocity=self.min_velocity or (noise.unresolved if np.isfinite(widest) else 0.0),
             every=every,
             base_frequency_hz=self.base_frequency_hz,
             bandwidth_hz=bandwidth,
             choices=tuple(choices),
+            motion_cutoff_hz=widest,
         )
+
+    def _motion_cutoff(
+        self, recording: Recording, noise: EncoderNoise, cutoff_hz: float, lasts: float, choices: list[str]
+    ) -> float:
+        """The motion's own cut-off (Hz) where encoders are too coarse for the usual one; infinite elsewhere."""
+        if recording.dq is not None or not np.isfinite(cutoff_hz):
+            return np.inf
+        low_pass = LowPass(cutoff_hz, recording.rate_hz if self.rate_hz is None else self.rate_hz)
+        usual = _motion_pass(low_pass).cutoff_hz
+        if not noise.matters(cutoff_hz) or not noise.narrowest_hz < usual:
+            return np.inf
+        # As narrow as the motion allows; wider where the ends of a short log would go.
+        tried = np.geomspace(noise.narrowest_hz, min(noise.widest_hz, usual), 8)
+        lost = [low_pass.half_length + _motion_pass(low_pass, f).half_length for f in tried]
+        kept = [f for f, n in zip(tried, lost, strict=True) if lasts >= SHORTEST_LEFT * 2.0 * n / low_pass.rate_hz]
+        if not kept:
+            return np.inf
+        widest = float(kept[0])
+        resolved = f"steps of {1e3 * np.max(noise.step):.3g} mrad or mm" if np.any(noise.step) else "their noise"
+        choices.append(
+            f"motion low-pass {widest:.3g} Hz: with the positions' {resolved}, one at {usual:.3g} Hz would take "
+            f"{100.0 * noise.at(cutoff_hz):.2g} % off inertias, this takes {100.0 * noise.at(widest):.2g} %"
+        )
+        if not self.min_velocity:
+            choices.append(
+                f"rows slower than {noise.unresolved:.2g} rad/s or m/s masked: one step hides where joints turn"
+            )
+        return widest
 
 
 @dataclass(frozen=True)
@@ -160,6 +192,8 @@ class Plan:
     bandwidth_hz: float
     choices: tuple[str, ...]
     """What was chosen from the data, and why, for the report."""
+    motion_cutoff_hz: float = np.inf
+    """Cut-off of the motion's low-pass where encoders are coarse, Hz; infinite for twice that of the torque."""
 
     def __repr__(self) -> str:
         low_pass = f"low-pass {self.low_pass.cutoff_hz:.3g} Hz" if self.low_pass.active else "no low-pass"
@@ -175,7 +209,7 @@ class Plan:
 
         What it does to the motion is not done to the torque, so it must not touch the motion's own band.
         """
-        return _motion_pass(self.low_pass)
+        return _motion_pass(self.low_pass, self.motion_cutoff_hz)
 
     @property
     def margin(self) -> float:
@@ -292,9 +326,9 @@ class Samples:
                 yield Segment(segment.motion.part(first, last), segment.tau[first:last])
 
 
-def _motion_pass(low_pass: LowPass) -> LowPass:
+def _motion_pass(low_pass: LowPass, widest_hz: float = np.inf) -> LowPass:
     rate = low_pass.rate_hz
-    cutoff = min(MOTION_OVER_TORQUE * low_pass.cutoff_hz, 0.45 * rate) if low_pass.active else np.inf
+    cutoff = min(MOTION_OVER_TORQUE * low_pass.cutoff_hz, 0.45 * rate, widest_hz) if low_pass.active else np.inf
     return LowPass(cutoff, rate, MOTION_ATTENUATION_DB)
 
 

@@ -135,7 +135,13 @@ def _fast_length(least: int) -> int:
     return best
 
 
-def motion_bandwidth_hz(q: Float[Array, "n_samples n_dof"], rate_hz: float, *, share: float = 0.95) -> float:
+def motion_bandwidth_hz(
+    q: Float[Array, "n_samples n_dof"],
+    rate_hz: float,
+    *,
+    share: float = 0.95,
+    floor_std: Float[Array, " n_dof"] | float = 0.0,
+) -> float:
     """The frequency below which `share` of the velocity's power lies, for the fastest joint, Hz.
 
     The velocity spectrum comes from positions, bins near the noise floor left out: differentiated encoder noise would
@@ -147,7 +153,7 @@ def motion_bandwidth_hz(q: Float[Array, "n_samples n_dof"], rate_hz: float, *, s
     centred = q - (q[0] + (q[-1] - q[0]) * trend)
     power = np.abs(np.fft.rfft(centred * window[:, None], axis=0)) ** 2
     frequency = np.fft.rfftfreq(n, 1.0 / rate_hz)
-    floor = np.median(power[len(power) // 2 :], axis=0)
+    floor = np.maximum(np.median(power[len(power) // 2 :], axis=0), np.square(floor_std) * np.sum(window**2))
     velocity = np.where(power > 100.0 * floor, power, 0.0) * frequency[:, None] ** 2
     total = velocity.sum(axis=0)
     moving = total > 1e-9 * np.max(total, initial=0.0)

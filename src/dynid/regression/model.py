@@ -19,6 +19,7 @@ from dynid.regression.estimate import Estimate
 from dynid.regression.feasible.link_ranges import LinkRange
 from dynid.regression.feasible.link_spread import LinkSpreads
 from dynid.regression.problem import Regression
+from dynid.regression.recast import LoggedMotion
 from dynid.regression.residuals import ResidualStatistics
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class IdentifiedModel:
     residuals: ResidualStatistics | None = None
     """What held-out residuals look like (SI): noise, its memory, standstill, drift between runs, scale of the torque;
     None where they were not measured, as in files of version 0.1."""
+    motion: LoggedMotion | None = None
+    """How the joints moved in the training log, and what friction and rotors took: for exports that must refit them."""
     results: Json = field(default_factory=dict)
     """What the commands printed: condition number, errors, logs."""
     provenance: Json = field(default_factory=dict)

@@ -24,6 +24,7 @@ from dynid.recording.log_settings import LogSettings
 from dynid.regression.feasible.link_ranges import LinkRange
 from dynid.regression.feasible.link_spread import LinkSpreads
 from dynid.regression.model import Compressed, IdentifiedModel, Json
+from dynid.regression.recast import LoggedMotion
 from dynid.regression.residuals import ResidualStatistics
 
 __all__ = ["FORMAT", "load_model", "save_model"]
@@ -107,6 +108,7 @@ def _encoded(model: IdentifiedModel) -> dict[str, object]:
         "spreads": None if model.spreads is None else model.spreads.stored(),
         "ranges": None if model.ranges is None else [entry.stored() for entry in model.ranges],
         "residuals": None if model.residuals is None else model.residuals.stored(),
+        "motion": None if model.motion is None else model.motion.stored(),
         "results": _plain(model.results),
         "provenance": _plain(model.provenance),
     }
@@ -140,7 +142,7 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
     settings = LogSettings.restored({"cutoff_hz": cutoff_hz, **_mapping(content.get("log_settings", {}))})
     results = _mapping(content["results"])
     n_dof = (model.n_dof,)
-    residuals = content.get("residuals")
+    residuals, motion = content.get("residuals"), content.get("motion")
     n_terms = model.n_params - model.n_inertial
     return IdentifiedModel(
         model=model,
@@ -173,6 +175,7 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
         residuals=None
         if residuals is None
         else ResidualStatistics.restored(_mapping(residuals), model.n_dof, n_terms, base.n_base),
+        motion=None if motion is None else LoggedMotion.restored(_mapping(motion), model.n_dof),
         results=results,
         provenance=_mapping(content["provenance"]),
     )

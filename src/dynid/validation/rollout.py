@@ -227,6 +227,7 @@ def open_loop(
     windows: Windows,
     *,
     noisy: Samples | None = None,
+    diverging: bool = True,
 ) -> OpenLoop:
     """Roll an arm out in windows of a log (SI).
 
@@ -236,6 +237,7 @@ def open_loop(
         samples: the conditioned log, with torque.
         windows: where to start.
         noisy: `noisier` samples, for the floor; without them there is none.
+        diverging: whether to find out when it diverges; nan otherwise.
     """
     rate = samples.plan.low_pass.rate_hz
     states = [model.joint_states(s.motion) if model.has_memory else None for s in samples.segments]
@@ -261,7 +263,7 @@ def open_loop(
         simulated,
         floor,
         np.where(np.isfinite(tool), tool, np.inf),
-        _divergence(arm, samples, states),
+        _divergence(arm, samples, states) if diverging else np.nan,
         _at_reversals(speed - true_speed, true_speed, rate),
     )
 

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from dynid.workflow.identified_links import IdentifiedNumber as IdentifiedNumber
     from dynid.workflow.identify import LogsRefused as LogsRefused
     from dynid.workflow.info import RobotInfo as RobotInfo
-    from dynid.workflow.payload import GainsIdentification as GainsIdentification
-    from dynid.workflow.payload import PayloadIdentification as PayloadIdentification
+    from dynid.workflow.live_run import LiveRun as LiveRun
+    from dynid.workflow.live_view import LiveEvent as LiveEvent
+    from dynid.workflow.live_view import LiveSession as LiveSession
+    from dynid.workflow.live_view import LiveView as LiveView
+    from dynid.workflow.payload_results import GainsIdentification as GainsIdentification
+    from dynid.workflow.payload_results import PayloadIdentification as PayloadIdentification
     from dynid.workflow.prediction import Prediction as Prediction
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
@@ -35,6 +39,7 @@ MODULES = (
     "progress",
     "arm_choice",
     "doors",
+    "torque_scales",
     "logs",
     "provenance",
     "workers",
@@ -47,6 +52,7 @@ MODULES = (
     "identified_links",
     "identification",
     "other_fits",
+    "motion_choice",
     "fitting",
     "identify",
     "validate",
@@ -55,8 +61,12 @@ MODULES = (
     "reverse",
     "retrieve",
     "friction",
+    "payload_results",
     "payload",
     "track",
+    "live_view",
+    "live_buffers",
+    "live_run",
     "info",
     "check",
     "excite_limits",
@@ -80,7 +90,9 @@ _HOMES = {
     "dynid.workflow.identified_links": ("IdentifiedLink", "IdentifiedNumber"),
     "dynid.workflow.identify": ("LogsRefused",),
     "dynid.workflow.info": ("RobotInfo",),
-    "dynid.workflow.payload": ("GainsIdentification", "PayloadIdentification"),
+    "dynid.workflow.live_run": ("LiveRun",),
+    "dynid.workflow.live_view": ("LiveEvent", "LiveSession", "LiveView"),
+    "dynid.workflow.payload_results": ("GainsIdentification", "PayloadIdentification"),
     "dynid.workflow.prediction": ("Prediction", "predict"),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),

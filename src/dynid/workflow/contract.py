@@ -20,6 +20,7 @@ from dynid.validation.verdict import Verdict
 
 __all__ = [
     "BaseParameterJson",
+    "ChosenJson",
     "ErrorJson",
     "FindingJson",
     "IdentificationJson",
@@ -58,6 +59,12 @@ class BandJson(TypedDict, total=False):
     """σ of the residual in the fit, N·m or N."""
     coverage_95_joint: Numbers
     """Share of the measured torque inside the 95 % band."""
+    coverage_95: float
+    """The same of all joints together."""
+    coverage_95_standstill: float
+    """The same of rows at standstill; null where there are none."""
+    band_std: Numbers
+    """RMS σ of a measured torque about the predicted one, N·m or N: a quarter of the width of the 95 % band."""
 
 
 class ValidationJson(ErrorJson, BandJson):
@@ -172,6 +179,22 @@ class ComparisonJson(TypedDict):
     validation_relative_error_percent: float
 
 
+class ChosenJson(TypedDict):
+    """One setting that was chosen by prediction of left-out segments."""
+
+    setting: str
+    """friction, rotor inertia, delay, motion (how positions are smoothed) or encoders."""
+    joint: str | None
+    """None where it is chosen for the arm as a whole."""
+    value: str | float | bool
+    """Names of the friction models joined by +, a delay in s, or whether there are rotor inertias."""
+    change_percent: float | None
+    """What the choice (or, where it was not taken, the alternative) makes of the left-out error: negative is a gain;
+    None where nothing was compared, or `reason` compares several."""
+    reason: str
+    """The same as a sentence."""
+
+
 class IdentificationJson(TypedDict):
     """All that `identify` tells."""
 
@@ -190,7 +213,7 @@ class IdentificationJson(TypedDict):
     rule: str
     conditioning: list[str]
     friction: list[str]
-    automatic: list[str]
+    chosen: list[ChosenJson]
     train: ValidationJson
     validation: list[ValidationJson]
     parameters: list[BaseParameterJson]
@@ -227,6 +250,9 @@ def validation_json(validation: Validation, *, details: bool = False) -> Validat
         content["predicted_std"] = np.sqrt(np.mean(band.std**2, axis=0))
         content["noise"] = band.noise
         content["coverage_95_joint"] = validation.coverage
+        content["coverage_95"] = float(np.mean(validation.coverage))
+        content["coverage_95_standstill"] = validation.coverage_at_rest
+        content["band_std"] = np.sqrt(np.mean(band.prediction_std**2, axis=0))
     return content
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dynid.chain.robot import Robot
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.friction.table import FRICTION
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Plan, Samples
 from dynid.regression.estimate import Estimate
@@ -14,8 +17,10 @@ from dynid.regression.feasible.link_ranges import link_ranges
 from dynid.regression.feasible.link_spread import link_spreads
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
+from dynid.workflow.contract import ChosenJson
 from dynid.workflow.identify_job import IdentifyJob
 from dynid.workflow.logs import Log, compressed
+from dynid.workflow.motion_choice import attenuation_words, choose_motion
 from dynid.workflow.progress import Progress
 
 if TYPE_CHECKING:
@@ -41,18 +46,54 @@ class FittedRows:
     """Friction, where it was searched for."""
     delay: DelayChoice | None = None
     """Delay of the torque, where it was chosen with the friction."""
+    encoders: tuple[str, str] = ("", "")
+    """What noise of the positions takes off inertias, and a warning where it matters; empty where encoders are fine."""
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """What was chosen for the arm as a whole and what each choice gained, a sentence each."""
-        rotors = self.choice.rotors if self.choice is not None else ""
-        return tuple(text for text in (rotors, self.delay.reason if self.delay is not None else "") if text)
+    def chosen(self) -> list[ChosenJson]:
+        """What was chosen and what each choice gained: for the arm as a whole, then friction joint by joint."""
+        found: list[ChosenJson] = []
+        choice, delay = self.choice, self.delay
+        if choice is not None and choice.rotors is not None:
+            rotors = choice.rotors
+            found.append(_chosen("rotor inertia", None, rotors.taken, rotors.change_percent, rotors.reason))
+        if delay is not None:
+            found.append(_chosen("delay", None, delay.delay, delay.change_percent, delay.reason))
+        found += [
+            _chosen("motion", None, text.partition(":")[0].removeprefix("motion by "), None, text)
+            for text in self.samples.plan.choices
+            if text.startswith("motion by ")
+        ]
+        if self.encoders[0]:
+            found.append(_chosen("encoders", None, "as logged", None, self.encoders[0]))
+        if choice is not None:
+            for j, joint in enumerate(self.model.robot.joint_names):
+                names = "+".join(name for name in dict.fromkeys(choice.names[j]) if name in FRICTION) or "none"
+                before, after = float(choice.start_percent[j]), float(choice.left_out_percent[j])
+                change = 100.0 * (after / before - 1.0) if before > 0.0 else 0.0
+                found.append(_chosen("friction", joint, names, change, choice.reasons[j]))
+        return found
+
+
+def _chosen(
+    setting: str, joint: str | None, value: str | float | bool, change: float | None, reason: str
+) -> ChosenJson:
+    return {"setting": setting, "joint": joint, "value": value, "change_percent": change, "reason": reason}
 
 
 def fitted_rows(
     job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
 ) -> FittedRows:
     """The rows of the logs (SI), with what was asked for or chosen; `model` is what an automatic choice starts from."""
+    fit = _fitted_rows(job, model, base, logs, progress)
+    if logs[0].is_long:
+        return fit
+    return replace(fit, encoders=attenuation_words(fit.model, fit.base, logs[0].first_piece(), fit.samples))
+
+
+def _fitted_rows(
+    job: IdentifyJob, model: TorqueModel, base: BaseParameters, logs: Sequence[Log], progress: Progress
+) -> FittedRows:
     progress("reading and conditioning the logs")
     plans, held = _conditioned(job, model, base, logs, progress)
     if not job.fit.searches_friction:
@@ -61,8 +102,9 @@ def fitted_rows(
     from dynid.regression.friction.delay import choose_delay
 
     progress("searching friction curves")
+    simulator = _simulator(model.robot)
     rows = _search_rows(job, model, logs, held)
-    choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors)
+    choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator)
     delay = None
     if job.fit.chooses_delay:
         progress("looking for a delay of the torque")
@@ -71,13 +113,22 @@ def fitted_rows(
             plans = [plan.with_delay(delay.delay, delay.reason) for plan in plans]
             held = [plan.apply(log.first_piece()) for plan, log in zip(plans, logs, strict=True)]
             rows = _search_rows(job, model, logs, held)
-            choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors)
+            choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator)
     model = job.fit.torque_model(model.robot, choice)
     base = base_parameters(model)
     progress("compressing the logs")
     return FittedRows(
         model, base, compressed(model, base, logs, plans, held, progress), held[0], tuple(held), choice, delay
     )
+
+
+def _simulator(robot: Robot) -> str | None:
+    """The friction that the simulator of the robot file applies: who brings an MJCF file means MuJoCo."""
+    path = Path(robot.source)
+    if path.suffix.lower() not in (".xml", ".mjcf") or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return "mujoco" if b"<mujoco" in file.read(2**16) else None
 
 
 def _search_rows(job: IdentifyJob, model: TorqueModel, logs: Sequence[Log], held: Sequence[Samples]) -> FrictionRows:
@@ -110,7 +161,10 @@ def _conditioned(
         if delay is None:
             found = estimated_delay(model, base, piece, plan)
             plan = plan.with_delay(found, f"torque lags by {1e3 * found:.2f} ms, where the full model fits best")
-        samples = plan.apply(piece)
+        if log.is_long:
+            samples = plan.apply(piece)
+        else:
+            plan, samples = choose_motion(model, base, piece, plan)
         if slow is None:
             choice = velocity_threshold(model, base, samples)
             plan = plan.with_min_velocity(choice.chosen, f"rows slower than {choice.chosen:.3g} rad/s masked")

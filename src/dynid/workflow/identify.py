@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from dynid.arrays import Array, Float
+from dynid.chain.transmission import TransmissionLike
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.table import AUTO
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import DynidError, RecordingError, RegressionError
@@ -19,12 +21,14 @@ from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
+from dynid.regression.coloured import coloured_estimate
 from dynid.regression.estimate import Estimate, Estimator, FitError
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
+from dynid.regression.recast import logged_motion
 from dynid.regression.residuals import ResidualStatistics
 from dynid.regression.rows import SampleRows
 from dynid.regression.run_variation import LeftOut, left_out_runs
@@ -46,6 +50,7 @@ from dynid.workflow.other_fits import compared_with_others
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
+from dynid.workflow.torque_scales import GainStd, with_scales
 from dynid.workflow.workers import Workers
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
@@ -85,13 +90,15 @@ def identify(
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
-    gains: str | Sequence[float] | Array | None = None,
+    gains: str | PathLike[str] | Sequence[float] | Array | None = None,
+    gain_std: GainStd | None = None,
     lowpass: float | None = None,
     lock: Iterable[str] | Mapping[str, float] = (),
     gravity: tuple[float, float, float] | None = None,
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
     tip: str | None = None,
+    transmission: TransmissionLike | None = None,
     bootstrap: int = 0,
     raw: bool = False,
     force: bool = False,
@@ -108,20 +115,18 @@ def identify(
         estimator: ols, wls, robust, feasible or retrieval (the last two give links), or an `Estimator`.
         friction: none, names joined by +, or auto: what predicts best, joint by joint.
         rotor_inertia: add a rotor inertia to every joint; None chooses with friction auto, and adds none otherwise.
-        bounds: CSV with parameter,lower,upper.
-        total_mass: least and largest mass of all links, kg.
+        bounds, total_mass: CSV with parameter,lower,upper; least and largest mass of all links, kg.
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
-        min_velocity: mask rows slower than this, rad/s, or auto.
-        from_, until: the part of the training logs to use, s.
-        columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
-        gains: drive gains in N·m/A, for logs of motor current.
-        lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
+        min_velocity, from_, until: mask rows slower than this, rad/s, or auto; the part of the training logs to use, s.
+        columns, lowpass: mapping file or `ColumnMap`; low-pass in Hz, None for ten times the bandwidth of the motion.
+        gains: drive gains in N·m/A, or the file of them that `payload` wrote, for logs of motor current.
+        gain_std: relative σ of gains or torque sensors, one or one a joint; None: the file's, or 2 % and 0.5 %.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
-        ignore_inertials, tip: do not use the inertias of the robot file; last link of the arm, None for the log's.
+        ignore_inertials, tip, transmission: no inertias of the file; last link of the arm; file or matrix of drives.
         bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
         seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
@@ -143,8 +148,8 @@ def identify(
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
         ).with_links(ranges=ranges),
-        log=LogOptions.of(from_, until, columns, gains, lowpass),
-        options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip),
+        log=LogOptions.of(from_, until, columns, gains, lowpass, gain_std),
+        options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
     )
     return run_identify(job, progress, workers=Workers.of(workers))
 
@@ -177,8 +182,11 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     resampled = _resampled(job, fit.regression, progress)
     progress("leaving out runs in turn")
     without = _left_out_runs(job, estimate, fit)
+    statistics = None if without is None else with_scales(estimate, fit.regression, without.statistics, settings)
+    if statistics is not None:
+        estimate = coloured_estimate(estimate, fit.regression, fit.runs, statistics)
     progress("predicting")
-    made = _model(job, estimate, fit, (*logs, *held_out), findings, None if without is None else without.statistics)
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, statistics)
     result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
@@ -204,7 +212,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
         bootstrap=resampled,
         notes=_notes(job, logs),
-        warnings=(*robot.notes, *_warnings(result, estimate, fit.regression)),
+        warnings=(*robot.notes, *_warnings(result, estimate, fit.regression), *filter(None, fit.encoders[1:])),
     )
 
 
@@ -282,7 +290,7 @@ def _model(
             "fit": {
                 **texts_of(job.fit),
                 "estimator": estimate.estimator,
-                "rotor_inertia": any(not joint_model.is_friction for joint_model in fit.model.joint_models),
+                "rotor_inertia": any(joint_model.name == RotorInertia.name for joint_model in fit.model.joint_models),
                 "delay": "0" if job.fit.delay is None else job.fit.delay,
             },
             "log": texts_of(job.log),
@@ -290,12 +298,13 @@ def _model(
         },
     )
     origin["findings"] = findings_json(findings)
+    origin["logs"] = [str(source) for source in job.logs if isinstance(source, Path)]
     # Parts that a column map leaves out are those of one log, and no business of the next one.
     columns = logs[0].settings.columns
     known = None if columns is None else columns.model_copy(update={"exclude": ()})
     cutoff_hz = float(plan.low_pass.cutoff_hz)
     settings = replace(logs[0].settings, columns=known, cutoff_hz=cutoff_hz, delay=plan.delay)
-    return IdentifiedModel.of(
+    made = IdentifiedModel.of(
         estimate,
         fit.regression,
         settings=settings,
@@ -309,10 +318,11 @@ def _model(
             "noise": estimate.uncertainty.noise.tolist(),
             "conditioning": list(plan.choices),
             "friction": [] if fit.choice is None else list(fit.choice.reasons),
-            "automatic": list(fit.reasons),
+            "chosen": [dict(choice) for choice in fit.chosen],
         },
         provenance=origin,
     )
+    return replace(made, motion=logged_motion(made.model, made.parameters, fit.samples))
 
 
 def _left_out_runs(job: IdentifyJob, estimate: Estimate, fit: FittedRows) -> LeftOut | None:

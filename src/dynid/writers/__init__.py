@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from dynid.writers.exporters import EXPORTERS as EXPORTERS
     from dynid.writers.exporters import LoadExporter as LoadExporter
     from dynid.writers.exporters import ModelExporter as ModelExporter
+    from dynid.writers.live.page import LivePage as LivePage
+    from dynid.writers.live.serve import open_live as open_live
     from dynid.writers.load_settings import Load as Load
     from dynid.writers.load_settings import read_load as read_load
     from dynid.writers.mjcf import write_mjcf as write_mjcf
@@ -34,10 +36,13 @@ MODULES = (
     "exported",
     "joint_terms",
     "in_place",
+    "refitting",
     "robot_file",
     "urdf",
     "mjcf_check",
+    "likeness",
     "mjcf",
+    "actuators",
     "tables",
     "load_settings",
     "c",
@@ -47,6 +52,7 @@ MODULES = (
     "report",
     "savers",
     "save",
+    "live",
     "campaign",
     "demo",
 )
@@ -57,6 +63,8 @@ _HOMES = {
     "dynid.writers.c": ("write_c_header",),
     "dynid.writers.exported": ("ExportOptions", "Exported"),
     "dynid.writers.exporters": ("EXPORTERS", "LoadExporter", "ModelExporter"),
+    "dynid.writers.live.page": ("LivePage",),
+    "dynid.writers.live.serve": ("open_live",),
     "dynid.writers.load_settings": ("Load", "read_load"),
     "dynid.writers.mjcf": ("write_mjcf",),
     "dynid.writers.report": ("Figure", "Report", "Section", "Table", "Tile", "identification_report"),

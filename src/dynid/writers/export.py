@@ -11,13 +11,13 @@ from dynid.arrays import Transform
 from dynid.chain.placement import rotation_rpy, transform
 from dynid.disk import refuse_replacing
 from dynid.dynamics.threads import one_blas_thread
-from dynid.errors import ExportError, InconsistentModel, UnknownName
+from dynid.errors import ExportError, InconsistentModel, LossyExport, UnknownName
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
 from dynid.writers.exported import Exported, ExportOptions
 from dynid.writers.exporters import EXPORTERS, LoadExporter, ModelExporter
 from dynid.writers.load_settings import FLANGE, Load, read_load
-from dynid.writers.origin import RobotOrigin, model_sources, robot_origin
+from dynid.writers.origin import RobotOrigin, model_sources, robot_origin, training_log
 
 __all__ = ["export"]
 
@@ -49,11 +49,13 @@ def export(
         lock: where joints stood (rad or m) that move in the template but not in the model.
         prefix: what names in a C header start with; the robot's name where None.
         flange: flange frame in the frame of the load: x, y, z in m, roll, pitch, yaw in rad.
-        force: write parameters that are not physically consistent, and say so in the file.
+        force: write parameters that are not physically consistent, and say so in the file; write an MJCF file that
+            simulates far worse than the model.
 
     Raises:
         UnknownName: a format that is not in the table.
         InconsistentModel: parameters that are not physically consistent, without `force`.
+        LossyExport: an MJCF file that simulates far worse than the model, without `force`.
         OutputError: `out` is the file of the model, or the robot file it came from.
         ExportError: any other refusal; nothing was written.
     """
@@ -74,9 +76,12 @@ def export(
     if exporter.root and template is None and not fresh:
         origin = robot_origin(known, exporter.root)
     options = replace(options, template=origin.path, lock={**origin.lock, **options.lock})
+    if exporter.refits:
+        log, aligned = training_log(known)
+        options = replace(options, log=log, aligned=aligned)
     try:
         done = exporter.write(known, place, options)
-    except InconsistentModel:
+    except (InconsistentModel, LossyExport):
         raise
     except ExportError as error:
         if template is not None or origin.path is None:

@@ -14,6 +14,7 @@ from dynid.chain.consistency import consistency
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import ExportError, InconsistentModel
+from dynid.recording.conditioning import Samples
 from dynid.regression.model import IdentifiedModel
 
 __all__ = [
@@ -48,7 +49,12 @@ class ExportOptions:
     prefix: str | None = None
     """What names start with in generated code; the robot's name where None."""
     force: bool = False
-    """Write parameters that are not physically consistent, and say so in the file."""
+    """Write parameters that are not physically consistent, and say so in the file; write what simulates far worse."""
+    log: Samples | None = None
+    """The training log, conditioned with the delay of the fit, for what must be refitted; None for the model's own
+    account of it."""
+    aligned: Samples | None = None
+    """The same without a delay."""
 
 
 DEFAULTS = ExportOptions()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from dynid.regression.model import IdentifiedModel
+from dynid.writers.actuators import write_actuators
 from dynid.writers.c.header import write_c_header
 from dynid.writers.exported import Exported, ExportOptions
 from dynid.writers.load_settings import Load, write_franka, write_franka_desk, write_urscript
@@ -32,6 +33,8 @@ class ModelExporter:
     """Writes the file after it has been read back and has re-predicted the torque."""
     root: str = ""
     """Root element of robot files that can be edited in place; empty where a file is always fresh."""
+    refits: bool = False
+    """Whether friction that the format cannot say is refitted over the training log, where that is still there."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,13 @@ class LoadExporter:
 
 _ENTRIES: tuple[ModelExporter | LoadExporter, ...] = (
     ModelExporter("urdf", ".urdf", "robot file of ROS, Pinocchio and Drake", "consistent links", write_urdf, "robot"),
-    ModelExporter("mjcf", ".xml", "robot file of MuJoCo", "consistent links", write_mjcf, "mujoco"),
+    ModelExporter("mjcf", ".xml", "robot file of MuJoCo", "consistent links", write_mjcf, "mujoco", True),
     ModelExporter("c", ".h", "C99 header for a controller", "consistent links", write_c_header),
     ModelExporter("csv", ".csv", "table with units, σ and trust", "parameters", write_csv_table),
     ModelExporter("json", ".json", "the same table as JSON", "parameters", write_json_table),
+    ModelExporter(
+        "yaml", ".yaml", "actuators of Isaac Lab: armature and friction", "parameters", write_actuators, refits=True
+    ),
     LoadExporter("franka", ".json", "arguments of libfranka's setLoad", write_franka),
     LoadExporter("franka-desk", ".json", "end effector for Franka's Desk", write_franka_desk),
     LoadExporter("ur", ".script", "line of URScript", write_urscript),

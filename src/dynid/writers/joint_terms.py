@@ -9,6 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, ArrayLike, Float, freeze_arrays
 from dynid.dynamics.formula import Formula
+from dynid.dynamics.friction.mujoco import MUJOCO_RATE, MujocoFriction
 from dynid.dynamics.joint_model import JointModel, Term
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
@@ -73,6 +74,14 @@ class PassiveTerms:
     """kg·m² or kg"""
     left_out: tuple[str, ...] = ()
     """Sentences about the terms that are none of these, or cannot be written."""
+    rate: Float[Array, " n_dof"] | None = None
+    """b of MuJoCo's soft friction, 1/s; None for plain dry friction."""
+    slip: Float[Array, " n_dof"] | None = None
+    """v of MuJoCo's soft friction, rad/s or m/s; None likewise."""
+    offset: Float[Array, " n_dof"] | None = None
+    """Constant torque that the file keeps beside, N·m or N."""
+    told: tuple[str, ...] = ()
+    """Sentences about what was refitted, and what that lost."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -95,6 +104,7 @@ def passive_terms(model: TorqueModel, theta: ArrayLike, *, rotors: bool, file: s
     damping, friction, rotor = np.zeros(n_dof), np.zeros(n_dof), np.zeros(n_dof)
     places = {"damping": damping, "frictionloss": friction} | ({"armature": rotor} if rotors else {})
     lost: dict[str, list[JointTerm]] = {}
+    soft = [joint_model for joint_model in model.joint_models if isinstance(joint_model, MujocoFriction)]
     for term in terms_by_joint(model, theta):
         attribute, what = term.term.simulator, term.model.description
         where = _joint_of_motor(model, term.joint)
@@ -110,7 +120,10 @@ def passive_terms(model: TorqueModel, theta: ArrayLike, *, rotors: bool, file: s
             joint, ratio = where
             places[attribute][joint] += term.value * (abs(ratio) if attribute == "frictionloss" else ratio**2)
     sentences = tuple(f"{file} has no place for {what}: {_listed(model, terms)}" for what, terms in lost.items())
-    return PassiveTerms(damping, friction, rotor, sentences)
+    if not soft or not rotors:
+        return PassiveTerms(damping, friction, rotor, sentences)
+    slip = np.array([soft[0].shape_of(j)[0] for j in range(n_dof)])
+    return PassiveTerms(damping, friction, rotor, sentences, np.full(n_dof, MUJOCO_RATE), slip)
 
 
 def _joint_of_motor(model: TorqueModel, motor: int) -> tuple[int, float] | None:

@@ -20,6 +20,7 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
 from dynid.regression.model import IdentifiedModel
+from dynid.simulation.mujoco_arm import DELAY_NAME
 from dynid.writers.exported import (
     AGREEMENT,
     DEFAULTS,
@@ -31,7 +32,9 @@ from dynid.writers.exported import (
 )
 from dynid.writers.in_place import Share, Template, read_template, reread
 from dynid.writers.joint_terms import PassiveTerms
+from dynid.writers.likeness import asset_edits, compilable, require_likeness
 from dynid.writers.mjcf_check import NOT_INSTALLED, mujoco_torque, own_torque, pinocchio_mjcf_torque
+from dynid.writers.refitting import FRESH_STEP, chosen_log, mujoco_softness
 from dynid.writers.robot_file import UNLIMITED, RobotContent, exact_number, exact_numbers, robot_content
 
 __all__ = ["mjcf_text", "write_mjcf"]
@@ -55,22 +58,32 @@ def write_mjcf(model: IdentifiedModel, path: Path, options: ExportOptions = DEFA
     Raises:
         ExportError: no full or no physically consistent parameters, another robot's template, or a torque that differs.
     """
-    content, robot = robot_content(model, path, file="MJCF", rotors=True, force=options.force), model.model.robot
-    left_out, notices = content.passive.left_out, content.problems
+    content, robot = robot_content(model, path, options, file="MJCF", rotors=True, soft=True), model.model.robot
+    left_out, notices = content.passive.left_out, (*content.problems, *content.passive.told)
+    softness = mujoco_softness(model, content.passive)
+    samples = chosen_log(model, options)
+    delay = samples.plan.delay if samples is not None and model.settings.delay else None
     held: Mapping[str, float] = {}
     if options.template is None:
         left_out = (*left_out, *_unsaid(robot))
         data = content.fresh(
-            lambda comments: mjcf_text(robot, content.links, content.passive, comments=comments), left_out
+            lambda comments: mjcf_text(robot, content.links, content.passive, softness, delay=delay, comments=comments),
+            left_out,
         )
     else:
         found = read_template(options.template, robot, options.lock, ("mujoco",))
-        data, told = _edited(found, content.links, content.passive)
+        extra, where = asset_edits(found.document, options.template, path)
+        if delay is not None:
+            number = NewElement("numeric", {"name": DELAY_NAME, "data": exact_number(delay)})
+            extra.append(InsertChild(found.document.root, NewElement("custom", {}, (number,))))
+        data, told = _edited(found, content.links, content.passive, softness, extra)
+        told += where
         data = content.signed(data)
         notices, held = (*notices, *told, *_other_gravity(found.tree.gravity, robot)), found.held
     motion = export_motion(TorqueModel(robot))
     errors, by, doubts = _read_back(data, content, motion, held, fresh=options.template is None)
     error = require_agreement(path, errors)
+    notices = (*notices, *require_likeness(model, data, samples, path, options))
     write_whole(path, data)
     return Exported(
         path,
@@ -93,7 +106,7 @@ def _read_back(
     own = own_torque(reread(data, str(content.path), robot, held), robot, motion)
     errors = [("torque (dynid's reader)", relative_error(mine, own))]
     readers, doubts = [], []
-    theirs = mujoco_torque(data, robot, motion, held, gravity_of_file=fresh)
+    theirs = mujoco_torque(compilable(data, content.path), robot, motion, held, gravity_of_file=fresh)
     if isinstance(theirs, str):
         if theirs != NOT_INSTALLED and fresh and not content.problems:
             # A fresh file needs no meshes, so there is no excuse.
@@ -131,14 +144,31 @@ def _unsaid(robot: Robot) -> tuple[str, ...]:
 
 
 def mjcf_text(
-    robot: Robot, links: Sequence[InertialParameters], passive: PassiveTerms, *, comments: Sequence[str] = ()
+    robot: Robot,
+    links: Sequence[InertialParameters],
+    passive: PassiveTerms,
+    softness: Sequence[Mapping[str, str]] = (),
+    *,
+    delay: float | None = None,
+    comments: Sequence[str] = (),
 ) -> str:
-    """The robot with these links (SI) as an MJCF document with a motor at every joint; body frames are link frames."""
+    """The robot with these links (SI) as an MJCF document with a motor at every joint; body frames are link frames.
+
+    Args:
+        robot: joints and limits.
+        links: what they carry.
+        passive: damping, dry friction and rotors.
+        softness: solver settings of the dry friction, a set for each joint.
+        delay: time in s by which the torque of the log lagged, kept for rollouts; None where that is not known.
+        comments: text for the top of the file.
+    """
     root = etree.Element("mujoco", model=robot.name)
     for text in comments:
         root.append(etree.Comment(text))
     etree.SubElement(root, "compiler", angle="radian", autolimits="true")
-    etree.SubElement(root, "option", gravity=exact_numbers(robot.gravity))
+    # Short steps, and damping implicit: what is lost between model and simulator is then friction at reversals alone.
+    step = exact_number(FRESH_STEP)
+    etree.SubElement(root, "option", gravity=exact_numbers(robot.gravity), timestep=step, integrator="implicitfast")
     bodies: list[etree._Element] = []
     world = etree.SubElement(root, "worldbody")
     for j, (joint, link) in enumerate(zip(robot.joints, links, strict=True)):
@@ -154,13 +184,21 @@ def mjcf_text(
             mass=exact_number(link.mass),
             fullinertia=exact_numbers(ten[4:]),
         )
-        etree.SubElement(body, "joint", _joint_attributes(joint, passive, j))
+        own = dict(softness[j]) if softness else {}
+        etree.SubElement(body, "joint", _joint_attributes(joint, passive, j) | own)
         bodies.append(body)
     motors = etree.SubElement(root, "actuator")
-    for joint in robot.joints:
+    for j, joint in enumerate(robot.joints):
         effort = joint.limits.effort
         limit = {"ctrlrange": f"{exact_number(-effort)} {exact_number(effort)}"} if 0.0 < effort < np.inf else {}
-        etree.SubElement(motors, "motor", {"name": joint.name, "joint": joint.name, **limit})
+        constant = 0.0 if passive.offset is None else float(passive.offset[j])
+        kind = "general" if constant else "motor"
+        # A constant torque beside friction is a motor whose zero is off.
+        off = {"biastype": "affine", "biasprm": f"{exact_number(-constant)} 0 0"} if constant else {}
+        etree.SubElement(motors, kind, {"name": joint.name, "joint": joint.name, **limit, **off})
+    if delay is not None:
+        custom = etree.SubElement(root, "custom")
+        etree.SubElement(custom, "numeric", name=DELAY_NAME, data=exact_number(delay))
     etree.indent(root)
     return etree.tostring(root, encoding="unicode") + "\n"
 
@@ -190,7 +228,13 @@ def _quaternion(R: Matrix3) -> Float[Array, " 4"]:
     return np.array([w, x, y, z])
 
 
-def _edited(template: Template, links: Sequence[InertialParameters], passive: PassiveTerms) -> tuple[bytes, list[str]]:
+def _edited(
+    template: Template,
+    links: Sequence[InertialParameters],
+    passive: PassiveTerms,
+    softness: Sequence[Mapping[str, str]],
+    extra: Sequence[Edit],
+) -> tuple[bytes, list[str]]:
     """The bytes of the template with new numbers, and what a reader should know."""
     document = template.document
     compiler = read_compiler(document)
@@ -218,8 +262,8 @@ def _edited(template: Template, links: Sequence[InertialParameters], passive: Pa
                 notices.append(
                     f"{body.name}: its mesh no longer gives it mass; {group.bodies[0][0].name} has all of it"
                 )
-    edits += _joint_edits(template, passive, notices)
-    return edited(document, edits), notices
+    edits += _joint_edits(template, passive, softness, notices)
+    return edited(document, [*edits, *extra]), notices
 
 
 def _has_mesh_mass(document: Markup, body: Element) -> bool:
@@ -254,7 +298,9 @@ def _inertial_edits(document: Markup, share: Share) -> list[Edit]:
     return [*edits, SetAttribute(element, "diaginertia", exact_numbers(moments))]
 
 
-def _joint_edits(template: Template, passive: PassiveTerms, notices: list[str]) -> list[Edit]:
+def _joint_edits(
+    template: Template, passive: PassiveTerms, softness: Sequence[Mapping[str, str]], notices: list[str]
+) -> list[Edit]:
     document = template.document
     joints = {body.joint.name: body.joint for body in template.tree.bodies if body.joint is not None}
     edits: list[Edit] = []
@@ -268,6 +314,7 @@ def _joint_edits(template: Template, passive: PassiveTerms, notices: list[str]) 
                 edits.append(SetAttribute(element, attribute, exact_number(float(value))))
                 if value == 0.0:
                     notices.append(f"{name}: {attribute} of the file set to 0, since the model has none")
+        edits += [SetAttribute(element, key, value) for key, value in softness[j].items()]
         if document.number(element, "stiffness", 0.0) != 0.0:
             notices.append(f"{name}: the spring of the file stays, and is not part of the model")
     return edits

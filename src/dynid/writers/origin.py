@@ -8,12 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dynid.chain.formats.includes import read_document
-from dynid.errors import ExportError, RobotError
+from dynid.errors import DynidError, ExportError, RobotError
+from dynid.recording.conditioning import Samples
 from dynid.regression.model import IdentifiedModel
+from dynid.workflow.logs import Log
+from dynid.workflow.provenance import hashed
 from dynid.writers.exported import Exported, ExportOptions
 from dynid.writers.urdf import write_urdf
 
-__all__ = ["RobotOrigin", "model_sources", "robot_origin", "write_urdf_like_its_origin"]
+__all__ = ["RobotOrigin", "model_sources", "robot_origin", "training_log", "write_urdf_like_its_origin"]
 
 MAX_ANCESTORS = 20
 """Models made of models that are followed back: a provenance that names itself must not hang an export."""
@@ -70,6 +73,33 @@ def robot_origin(model: IdentifiedModel, root: str) -> RobotOrigin:
     if recorded != digest:
         return RobotOrigin(None, lock, f"{source} has changed since; to edit it nonetheless: `template` {source}")
     return RobotOrigin(source, lock)
+
+
+def training_log(model: IdentifiedModel) -> tuple[Samples | None, Samples | None]:
+    """The first training log (SI) of a model, conditioned as in its fit, and without the delay of its torque.
+
+    Nothing where the log is gone, has changed, or was never a file; the second only where there was a delay.
+    """
+    named, inputs = model.provenance.get("logs"), model.provenance.get("inputs")
+    options = model.provenance.get("options")
+    if not isinstance(named, list) or not named or not isinstance(inputs, Mapping):
+        return None, None
+    path = Path(str(named[0]))
+    if not path.exists() or inputs.get(str(path)) != hashed(path):
+        return None, None
+    part = options.get("log") if isinstance(options, Mapping) else None
+    edges = [part.get(key) if isinstance(part, Mapping) else None for key in ("from_", "until")]
+    start, end = (float(edge) if isinstance(edge, int | float) else None for edge in edges)
+    try:
+        log = Log.of(path, model.robot, model.settings, start, end)
+        piece = log.first_piece()
+        whole = model.settings.condition(piece)
+        if not model.settings.delay:
+            return whole, None
+        return whole, replace(model.settings, delay=0.0).condition(piece)
+    except DynidError:
+        # A log that can no longer be read is no reason against an export.
+        return None, None
 
 
 def _stories(provenance: Mapping[str, object]) -> Iterator[Mapping[str, object]]:

@@ -12,8 +12,9 @@ from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
 from dynid.regression.model import IdentifiedModel
-from dynid.writers.exported import full_links, require_consistent, warning_line, xml_comment
+from dynid.writers.exported import ExportOptions, full_links, require_consistent, warning_line, xml_comment
 from dynid.writers.joint_terms import PassiveTerms, passive_terms
+from dynid.writers.refitting import refitted
 
 __all__ = ["UNLIMITED", "RobotContent", "exact_number", "exact_numbers", "robot_content"]
 
@@ -61,24 +62,26 @@ class RobotContent:
         return data.rstrip() + f"\n<!--{comment}-->\n".encode("ascii", "xmlcharrefreplace")
 
 
-def robot_content(model: IdentifiedModel, path: Path, *, file: str, rotors: bool, force: bool) -> RobotContent:
+def robot_content(
+    model: IdentifiedModel, path: Path, options: ExportOptions, *, file: str, rotors: bool, soft: bool = False
+) -> RobotContent:
     """What a model (SI) puts into a robot file.
 
     Args:
         model: the model.
         path: the file to be written.
+        options: `force` lets parameters pass that are not physically consistent; `log` is for what must be refitted.
         file: what the format is called in sentences, ``URDF``.
         rotors: whether the format has a place for rotor inertia.
-        force: let parameters pass that are not physically consistent.
+        soft: whether dry friction of the format is MuJoCo's, and a fresh file may keep a constant torque.
 
     Raises:
         ExportError: no full, or no physically consistent parameters.
     """
-    problems = require_consistent(model, path, force=force)
+    problems = require_consistent(model, path, force=options.force)
     links = tuple(InertialParameters(row) for row in full_links(model, path))
-    return RobotContent(
-        model, path, links, passive_terms(model.model, model.parameters, rotors=rotors, file=file), problems
-    )
+    exact = passive_terms(model.model, model.parameters, rotors=rotors, file=file)
+    return RobotContent(model, path, links, refitted(model, exact, options, file=file, soft=soft), problems)
 
 
 def exact_number(value: float) -> str:

@@ -23,6 +23,7 @@ SAVERS = {
     "PayloadIdentification": "payload",
     "GainsIdentification": "payload",
     "ModelTracking": "tracking",
+    "LiveSession": "live",
     "Simulation": "simulation",
     "ExcitingTrajectory": "excitation",
     "ExcitingPoses": "excitation",
@@ -36,7 +37,7 @@ def save(result: object, out: str | PathLike[str]) -> Saved:
     """Write the files of a result, all of them or none; never in the place of a file that the result was made from.
 
     Args:
-        result: what `dynid.identify`, `reverse`, `retrieve`, `friction`, `payload` or `track` returned, or an
+        result: what `dynid.identify`, `reverse`, `retrieve`, `friction`, `payload`, `track` or `live` returned, or an
             `IdentifiedModel`; or a motion of `dynid.excite`, or a log of `dynid.simulate`.
         out: the folder, which is made where it is missing; of `payload` its JSON file; of a motion or a log its .csv,
             which the other files go beside.

@@ -43,8 +43,8 @@ def write_urdf(model: IdentifiedModel, path: Path, options: ExportOptions = DEFA
     Raises:
         ExportError: no full or no physically consistent parameters, another robot's template, or a torque that differs.
     """
-    content, robot = robot_content(model, path, file="URDF", rotors=False, force=options.force), model.model.robot
-    left_out, notices = (*content.passive.left_out, *_unsaid(robot)), content.problems
+    content, robot = robot_content(model, path, options, file="URDF", rotors=False), model.model.robot
+    left_out, notices = (*content.passive.left_out, *_unsaid(robot)), (*content.problems, *content.passive.told)
     held: Mapping[str, float] = {}
     if options.template is None:
         data = content.fresh(

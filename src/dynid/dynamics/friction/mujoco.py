@@ -28,7 +28,9 @@ class MujocoFriction(JointModel):
     name = "mujoco"
     description = "friction as MuJoCo applies it"
     kinds = ("dry",)
-    terms = (Term("Fm", "fm", ("N·m", "N"), positive(_PUSH + 1.0) - positive(_PUSH - 1.0) - 1.0),)
+    terms = (
+        Term("Fm", "fm", ("N·m", "N"), positive(_PUSH + 1.0) - positive(_PUSH - 1.0) - 1.0, simulator="frictionloss"),
+    )
     shapes = (ShapeParameter("velocity", ("rad/s", "m/s"), "speed", 1e-4, 0.4, 24),)
 
     def candidates(self) -> tuple[JointModel, ...]:

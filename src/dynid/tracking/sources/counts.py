@@ -19,6 +19,8 @@ RESTART = 10
 """Samples in a row that are older than the newest, in order among themselves: their sender has started again."""
 JUMP = 2.0
 """Time in s by which stamps and arrivals may differ from one sample to the next before the clock is said to jump."""
+QUIET = 0.5
+"""Time in s without a sample after which an older one is no straggler: its sender has started again."""
 PAUSE = 1.0
 """Time in s without a sample after which the source had stopped, and the samples of that time were never sent."""
 N_PERIODS = 101
@@ -97,7 +99,7 @@ class StreamOrder:
         if message.fresh:
             self._jump(newest, message, waited)
         elif ahead <= 0:
-            if not self._started_again(key, -step):
+            if not (self._started_again(key, -step) or (self.real_time and waited > QUIET)):
                 self._leave_out(key)
                 return None
             self._jump(newest, message, waited)

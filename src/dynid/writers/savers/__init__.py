@@ -9,6 +9,7 @@ MODULES = (
     "friction",
     "payload",
     "tracking",
+    "live",
     "simulation",
     "excitation",
     "conversion",

@@ -1,0 +1,93 @@
+"""Calibrate by hanging a weight: an empty run, a run with a known mass, and drive gains with their uncertainty."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dynid.dynamics.drives import Drives
+from dynid.errors import TrackingError
+from dynid.recording.recording import Recording
+from dynid.regression.model import IdentifiedModel
+from dynid.workflow.live_run import LiveRun
+from dynid.workflow.payload import payload
+from dynid.workflow.payload_results import GainsIdentification
+
+__all__ = ["WeightCalibration", "calibrated_model"]
+
+SHORTEST = 5.0
+"""Time in s that each of the two runs should last at least."""
+
+
+def calibrated_model(known: IdentifiedModel, found: GainsIdentification) -> IdentifiedModel:
+    """A model with other drive gains (N·m/A) and their standard deviations."""
+    results = {**known.results, "gains": found.json()["gains"]}
+    return replace(known, settings=replace(known.settings, gains=found.gains), results=results)
+
+
+class WeightCalibration:
+    """Three steps: empty, loaded, done; `status` says what to do next."""
+
+    def __init__(self, run: LiveRun) -> None:
+        self.run = run
+        self.status = "Press Empty, and move the arm without a load for some ten seconds."
+        self._empty: Recording | None = None
+        self._began = 0.0
+        self._step = "start"
+
+    def empty(self) -> None:
+        """The arm moves without a load from now on."""
+        self._step, self._began, self._empty = "empty", self.run.view.t, None
+        self.status = "Recording the empty arm. Hang the weight on the flange, and press Loaded."
+
+    def loaded(self) -> None:
+        """The weight hangs from now on.
+
+        Raises:
+            TrackingError: the empty run is missing or too short.
+        """
+        if self._step != "empty":
+            raise TrackingError("press Empty first, and move the arm without a load")
+        self._empty = self._recorded("without a load")
+        self._step, self._began = "loaded", self.run.view.t
+        self.status = "Recording the arm with the weight: move it as before, then press Done."
+
+    def done(self, known_mass: float) -> IdentifiedModel:
+        """The model with the gains that the two runs give for a weight of `known_mass` kg.
+
+        Raises:
+            TrackingError: a run is missing or too short, or the source does not send motor currents.
+            RegressionError: a gain does not show.
+        """
+        if self._step != "loaded" or self._empty is None:
+            raise TrackingError("press Empty and Loaded first")
+        loaded = self._recorded("with the weight")
+        known = self.run.known
+        if known.settings.gains is None:
+            raise TrackingError("the model has no drive gains: a source of torques needs no calibration of currents")
+        drives = Drives(np.array(known.settings.gains), transmission=known.robot.transmission)
+        logs = [_currents(recording, drives) for recording in (loaded, self._empty)]
+        found = payload(known, logs[0], unloaded=logs[1], known_mass=known_mass)
+        told = ", ".join(
+            f"{name} {gain:.3f} ± {std:.3f}"
+            for name, gain, std in zip(found.found.joint_names, found.found.gains, found.found.std, strict=True)
+        )
+        self.status = f"Gains in N·m/A: {told}. They are in use now; Save keeps them."
+        self._step = "start"
+        return calibrated_model(known, found)
+
+    def _recorded(self, what: str) -> Recording:
+        recording = self.run.recording(self._began)
+        if recording.duration < SHORTEST:
+            raise TrackingError(
+                f"{recording.duration:.1f} s {what} are too few; move the arm for {SHORTEST:g} s or more"
+            )
+        return recording
+
+
+def _currents(recording: Recording, drives: Drives) -> Recording:
+    """A recording with the motor currents that its torques were made of."""
+    if recording.tau is None:
+        raise TrackingError("the source sends neither torques nor currents")
+    return replace(recording, current=drives.current(recording.tau), tau=None)
