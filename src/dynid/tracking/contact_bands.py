@@ -30,7 +30,7 @@ from dynid.tracking.terms import begin_path, fill_terms, follow_path, keep_to_ve
 __all__ = [
     "BandConstants",
     "BandState",
-    "external_torque",
+    "observe_contact",
     "load_like",
     "touched_link",
 ]
@@ -120,7 +120,7 @@ class BandState(NamedTuple):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def external_torque(k, o, c, s, m, t, q, dq, tau):
+def observe_contact(k, o, c, s, m, t, q, dq, tau):
     """Take one sample; return the sum of squares of the external torque over its band, nan where there is none."""
     n, n_rows = q.shape[0], s.R.shape[0]
     good = np.isfinite(t) and not t <= o.numbers[0]

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array
-from dynid.tracking.contact_bands import external_torque, load_like, touched_link
+from dynid.tracking.contact_bands import observe_contact, load_like, touched_link
 from dynid.tracking.hypotheses import branch_contact, branch_load, copy_filter, release_contact
 from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
 
@@ -352,7 +352,7 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         for j in range(q.shape[0]):
             o.r[j] = 0.0
     dt = t - o.numbers[0]
-    total = external_torque(k, o, c, s, m, t, q, dq, tau)
+    total = observe_contact(k, o, c, s, m, t, q, dq, tau)
     if np.isfinite(total) and np.isfinite(dt):
         o.numbers[2] += (total - o.numbers[2]) * dt / (dt + r.confirm)
         total = o.numbers[2]

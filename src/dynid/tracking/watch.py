@@ -291,8 +291,8 @@ class LoadWatcher:
     @property
     def band(self) -> tuple[float, float]:
         """Two-sided 95 % band of the NIS, dimensionless."""
-        low, high = stats.chi2.ppf([0.025, 0.975], self.options.n_rows)
-        return float(low), float(high)
+        rows = self.options.n_rows
+        return float(stats.chi2.ppf(0.025, rows)), float(stats.chi2.ppf(0.975, rows))
 
     @property
     def external_torque(self) -> Float[Array, " n_dof"]:

@@ -343,7 +343,7 @@ def external_torque(session: TrackingSession) -> Float[Array, " n_dof"]:
     watcher = session.watcher
     if watcher is None:
         raise TrackingError("no load is watched; set `payload`")
-    return watcher.observer.torque
+    return watcher.external_torque
 
 
 class _LiveIntake(SampleIntake):
