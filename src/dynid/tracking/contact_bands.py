@@ -30,8 +30,8 @@ from dynid.tracking.terms import begin_path, fill_terms, follow_path, keep_to_ve
 __all__ = [
     "BandConstants",
     "BandState",
-    "observe_contact",
     "load_like",
+    "observe_contact",
     "touched_link",
 ]
 

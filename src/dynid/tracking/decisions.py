@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array
-from dynid.tracking.contact_bands import observe_contact, load_like, touched_link
+from dynid.tracking.contact_bands import load_like, observe_contact, touched_link
 from dynid.tracking.hypotheses import branch_contact, branch_load, copy_filter, release_contact
 from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
 
