@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from dynid.arrays import Array, Float, Transform, freeze_arrays
+from dynid.chain.inertia import INERTIAL_UNITS
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking import contact_bands, decisions, load_bank
@@ -37,8 +38,6 @@ KINDS: tuple[EventKind | None, ...] = (
 """Events by the codes of `decisions`."""
 EMPTY_STD = 0.05
 """σ of the mass of an empty hand, kg: a finger more or less."""
-UNITS = ("kg", *["kg·m"] * 3, *["kg·m²"] * 6)
-"""Of the ten parameters of a load."""
 HEAVY_TAILS = 1.5
 """Squared residuals over those of a Gaussian, far out: friction errors are no Gaussian noise."""
 
@@ -281,7 +280,7 @@ class LoadWatcher:
         values, std = self.load, np.sqrt(np.diag(self.covariance))
         lower = values - 2.0 * std
         lower[0] = max(0.0, lower[0])
-        return TrackedParameters(LOAD_SYMBOLS, UNITS, values, std, lower, values + 2.0 * std)
+        return TrackedParameters(LOAD_SYMBOLS, INERTIAL_UNITS, values, std, lower, values + 2.0 * std)
 
     @property
     def nis(self) -> float:
