@@ -49,6 +49,7 @@ from dynid.workflow.other_fits import compared_with_others
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
+from dynid.workflow.reduction import reduce_model
 from dynid.workflow.workers import Workers
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
@@ -83,6 +84,7 @@ def identify(
     prior: PriorRule = "map",
     prior_std: float = 0.3,
     ranges: bool = False,
+    reduce: bool = False,
     delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
     from_: float | None = None,
@@ -116,18 +118,17 @@ def identify(
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
+        reduce: find the essential parameters, the smallest set of base parameters that predicts as well.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
         min_velocity: mask rows slower than this, rad/s, or auto.
         from_, until: the part of the training logs to use, s.
-        columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
-        gains: drive gains in N·m/A, for logs of motor current.
-        lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
-        lock: joints to freeze, names or JOINT=VALUE (rad or m).
+        columns, gains: mapping file or `ColumnMap`; drive gains in N·m/A, for logs of motor current.
+        lowpass, lock: Hz, None is ten times the motion's bandwidth; joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
         ignore_inertials, tip, transmission: no inertias of the file; last link of the arm; file or matrix of drives.
         bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
-        seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
+        seed: of the retrieval estimator and of the bootstrap.
         workers: processes for bootstrap refits, or the address of a dask scheduler; results do not depend on it.
         progress: hears what is being done.
 
@@ -145,7 +146,7 @@ def identify(
         bootstrap=bootstrap,
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
-        ).with_links(ranges=ranges),
+        ).with_links(ranges=ranges, reduce=reduce),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
     )
@@ -186,6 +187,12 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
     validation = tuple(predicted(result, samples, raw=job.raw) for samples in unseen)
+    reduced = None
+    if job.fit.reduce:
+        progress("looking for essential parameters")
+        reduced = reduce_model(result, estimate, fit.regression, unseen, raw=job.raw)
+    if reduced is not None:
+        result = replace(result, results={**result.results, "reduced": reduced.json()})
     progress("comparing with other fits")
     return Identification(
         model=result,
@@ -206,6 +213,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         ),
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
         bootstrap=resampled,
+        reduced=reduced,
         notes=_notes(job, logs),
         warnings=(*robot.notes, *_warnings(result, estimate, fit.regression), *filter(None, fit.encoders[1:])),
     )
