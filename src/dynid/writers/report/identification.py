@@ -243,7 +243,7 @@ def _essential(reduced: ReducedModel) -> Section:
     texts = (
         f"{len(found.kept)} of {found.base.n_base} base parameters predict as well as all of them; the others do not "
         "stand clear of their σ. They were left out one after the other, the least clear first; how many stay was "
-        "decided on parts of the logs left out of the fit. Links, exports and all other sections are those of the whole set.",
+        "decided on parts of the logs left out of the fit. Links, exports and the other sections are of the whole set.",
         f"Left out: {', '.join(found.dropped) or 'none'}.",
     )
     grids = (reduced.errors(), reduced.parameters())
