@@ -186,24 +186,13 @@ class LoadWatch:
     @cached_property
     def rules(self) -> decisions.Rules:
         """What the compiled decision takes."""
-        return decisions.Rules(
+        return decisions.Rules()._replace(
             decide=self.decide,
             renew=max(0.5, self.decide),
             longest=max(1.0, self.decide),
             evidence=self.evidence,
-            likeness=0.05,
-            sure=3.0,
-            initial_std=0.1,
-            patience=3.0,
             slow_mass=self.slow_mass,
-            hold=0.5,
-            confirm=0.01,
             clear=self.clear,
-            at_once=0.1,
-            quick=0.35,
-            lead=0.03,
-            lag=0.015,
-            keep=0.1,
         )
 
     def start(self) -> LoadWatcher:
