@@ -27,8 +27,8 @@ __all__ = [
     "begin_path",
     "fill_terms",
     "follow_path",
-    "gear_links",
     "keep_to_velocity",
+    "links_on_gears",
     "term_arrays",
 ]
 
@@ -101,7 +101,7 @@ def _stacked(parts: list[tuple[Array, Array]], n_dof: int) -> tuple[Array, Array
     return np.concatenate([none[0], *codes]), np.concatenate([none[1], *numbers])
 
 
-def gear_links(model: TorqueModel) -> Float[Array, "n_links 10"] | None:
+def links_on_gears(model: TorqueModel) -> Float[Array, "n_links 10"] | None:
     """Inertial parameters (SI) whose torque loads the gears; None where no term depends on one."""
     for joint_model in model.joint_models:
         if joint_model.needs_load:
@@ -180,7 +180,7 @@ class JointTerms:
     def __init__(self, model: TorqueModel) -> None:
         n = model.n_dof
         self.arrays = term_arrays(model)
-        self._links = gear_links(model)
+        self._links = links_on_gears(model)
         self._chain: ChainArrays = chain_arrays(model.robot)
         self.q = np.full(n, np.nan)
         """Positions of the sample before, rad or m; nan before the first."""

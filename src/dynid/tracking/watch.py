@@ -21,7 +21,7 @@ from dynid.tracking.load_body import pseudo_basis, typical_bodies
 from dynid.tracking.noise import TorqueNoise
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays
 from dynid.tracking.samples import Sample, TrackedParameters
-from dynid.tracking.terms import gear_links, term_arrays
+from dynid.tracking.terms import links_on_gears, term_arrays
 from dynid.tracking.watch_state import contact_state, decision_state, filter_bank
 
 __all__ = ["LoadWatch", "LoadWatcher"]
@@ -132,7 +132,7 @@ class LoadWatch:
         """What the compiled filters take."""
         model, n, noise, wrench = self.model, self.model.n_dof, self.noise, self.wrench_noise
         links, own = np.split(np.array(self.theta), [model.n_inertial])
-        gears = gear_links(model)
+        gears = links_on_gears(model)
         n_rows = self.n_rows
         drift = np.zeros(n_rows + 3 * n + 10)
         drift[n_rows : n_rows + 3 * n] = np.concatenate([noise.offset, noise.friction, noise.gain])
