@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MODULES = (
     "progress",
     "arm_choice",
+    "argument_types",
     "doors",
     "logs",
     "provenance",

@@ -21,6 +21,7 @@ from dynid.regression.drive_gains import DriveGains, identify_gains
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.payload import KnownArm, Payload, identify_payload
 from dynid.regression.status import Status
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import ErrorJson, Numbers, error_json
 from dynid.workflow.doors import LogLike, LogSource, ModelLike, as_logs, as_model, model_files
 from dynid.workflow.identify_job import LogOptions
@@ -256,6 +257,7 @@ def payload(
 ) -> GainsIdentification: ...
 
 
+@checked_arguments
 @one_blas_thread()
 def payload(
     model: ModelLike,
