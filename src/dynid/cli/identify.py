@@ -11,7 +11,16 @@ from cyclopts import Parameter
 import dynid
 from dynid.cli.console import complain, emit_json, tell, warn
 from dynid.cli.doctor import show_findings
-from dynid.cli.options import FrictionName, JsonFlag, LogOptions, RobotName, RobotOptions, WorkersOption, free_place
+from dynid.cli.options import (
+    FrictionName,
+    JsonFlag,
+    LogOptions,
+    RobotName,
+    RobotOptions,
+    ScaleOptions,
+    WorkersOption,
+    free_place,
+)
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.disk import refuse_replacing
@@ -120,6 +129,7 @@ def identify(
     fit: FitOptions | None = None,
     log: LogOptions | None = None,
     options: RobotOptions | None = None,
+    scale: ScaleOptions | None = None,
     json: JsonFlag = False,
 ) -> int:
     """Identify a robot from logs of motion and torque; writes model.json, report.html and run.json.
@@ -139,7 +149,7 @@ def identify(
     validate_on
         Held-out logs to predict and compare with; put the training logs before it.
     """
-    place, asked = free_place(out, "result"), typed(run, fit, log, options)
+    place, asked = free_place(out, "result"), typed(run, fit, log, options, scale)
     if not logs:
         from dynid.workflow.manifest import is_manifest
 

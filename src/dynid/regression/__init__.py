@@ -63,11 +63,11 @@ if TYPE_CHECKING:
     from dynid.regression.least_squares import WLS as WLS
     from dynid.regression.least_squares import Robust as Robust
     from dynid.regression.least_squares import unexcited as unexcited
+    from dynid.regression.load_fit import KnownArm as KnownArm
     from dynid.regression.model import Compressed as Compressed
     from dynid.regression.model import IdentifiedModel as IdentifiedModel
     from dynid.regression.model_file import load_model as load_model
     from dynid.regression.model_file import save_model as save_model
-    from dynid.regression.payload import KnownArm as KnownArm
     from dynid.regression.payload import Payload as Payload
     from dynid.regression.payload import identify_payload as identify_payload
     from dynid.regression.problem import Regression as Regression
@@ -98,8 +98,8 @@ if TYPE_CHECKING:
 
 MODULES = (
     "status",
-    "residuals",
     "noise_colour",
+    "residuals",
     "rows",
     "streamed_rows",
     "triangle",
@@ -108,6 +108,7 @@ MODULES = (
     "estimate",
     "drift",
     "run_variation",
+    "coloured",
     "bootstrap",
     "least_squares",
     "auto_settings",
@@ -118,6 +119,8 @@ MODULES = (
     "retrieval",
     "estimators",
     "friction",
+    "load_rows",
+    "load_fit",
     "payload",
     "drive_gains",
     "recast",
@@ -154,7 +157,8 @@ _HOMES = {
     "dynid.regression.least_squares": ("OLS", "Robust", "WLS", "unexcited"),
     "dynid.regression.model": ("Compressed", "IdentifiedModel"),
     "dynid.regression.model_file": ("load_model", "save_model"),
-    "dynid.regression.payload": ("KnownArm", "Payload", "identify_payload"),
+    "dynid.regression.load_fit": ("KnownArm",),
+    "dynid.regression.payload": ("Payload", "identify_payload"),
     "dynid.regression.problem": ("Regression", "Stacked", "compress"),
     "dynid.regression.residuals": ("ResidualStatistics",),
     "dynid.regression.retrieval.lagrangian": ("RetrievalProblem", "RetrievalRun"),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from dynid.workflow.live_view import LiveEvent as LiveEvent
     from dynid.workflow.live_view import LiveSession as LiveSession
     from dynid.workflow.live_view import LiveView as LiveView
-    from dynid.workflow.payload import GainsIdentification as GainsIdentification
-    from dynid.workflow.payload import PayloadIdentification as PayloadIdentification
+    from dynid.workflow.payload_results import GainsIdentification as GainsIdentification
+    from dynid.workflow.payload_results import PayloadIdentification as PayloadIdentification
     from dynid.workflow.prediction import Prediction as Prediction
     from dynid.workflow.prediction import predict as predict
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
@@ -40,6 +40,7 @@ MODULES = (
     "arm_choice",
     "argument_types",
     "doors",
+    "torque_scales",
     "logs",
     "provenance",
     "workers",
@@ -61,6 +62,7 @@ MODULES = (
     "reverse",
     "retrieve",
     "friction",
+    "payload_results",
     "payload",
     "track",
     "live_view",
@@ -91,7 +93,7 @@ _HOMES = {
     "dynid.workflow.info": ("RobotInfo",),
     "dynid.workflow.live_run": ("LiveRun",),
     "dynid.workflow.live_view": ("LiveEvent", "LiveSession", "LiveView"),
-    "dynid.workflow.payload": ("GainsIdentification", "PayloadIdentification"),
+    "dynid.workflow.payload_results": ("GainsIdentification", "PayloadIdentification"),
     "dynid.workflow.prediction": ("Prediction", "predict"),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),

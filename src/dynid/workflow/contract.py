@@ -59,6 +59,12 @@ class BandJson(TypedDict, total=False):
     """σ of the residual in the fit, N·m or N."""
     coverage_95_joint: Numbers
     """Share of the measured torque inside the 95 % band."""
+    coverage_95: float
+    """The same of all joints together."""
+    coverage_95_standstill: float
+    """The same of rows at standstill; null where there are none."""
+    band_std: Numbers
+    """RMS σ of a measured torque about the predicted one, N·m or N: a quarter of the width of the 95 % band."""
 
 
 class ValidationJson(ErrorJson, BandJson):
@@ -244,6 +250,9 @@ def validation_json(validation: Validation, *, details: bool = False) -> Validat
         content["predicted_std"] = np.sqrt(np.mean(band.std**2, axis=0))
         content["noise"] = band.noise
         content["coverage_95_joint"] = validation.coverage
+        content["coverage_95"] = float(np.mean(validation.coverage))
+        content["coverage_95_standstill"] = validation.coverage_at_rest
+        content["band_std"] = np.sqrt(np.mean(band.prediction_std**2, axis=0))
     return content
 
 

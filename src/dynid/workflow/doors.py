@@ -21,6 +21,7 @@ from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ConfigError, RecordingError, RobotError, UnknownKeyword
 from dynid.recording.column_map import ColumnMap, read_column_map
+from dynid.recording.gains_file import is_gains_file, read_gains
 from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
@@ -309,14 +310,17 @@ def as_map(columns: str | PathLike[str] | ColumnMap | None) -> ColumnMap | None:
     raise RecordingError(f"columns: expected a mapping file or a ColumnMap, got {type(columns).__name__}")
 
 
-def as_gains(gains: str | Sequence[float] | Array | None) -> tuple[float, ...] | None:
-    """Drive gains in N·m/A, from numbers or from a text ``K1,K2,…``; None for none.
+def as_gains(gains: str | PathLike[str] | Sequence[float] | Array | None) -> tuple[float, ...] | None:
+    """Drive gains in N·m/A, from numbers, a text ``K1,K2,…`` or the file that `payload` wrote; None for none.
 
     Raises:
         RecordingError: for what are no numbers.
     """
     if gains is None:
         return None
+    if is_gains_file(gains):
+        return read_gains(gains)[0]
+    assert not isinstance(gains, PathLike)
     words = gains.replace(",", " ").split() if isinstance(gains, str) else gains
     try:
         return tuple(float(word) for word in words)

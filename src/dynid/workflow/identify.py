@@ -21,6 +21,7 @@ from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
+from dynid.regression.coloured import coloured_estimate
 from dynid.regression.estimate import Estimate, Estimator, FitError
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.friction.rows import never_reversing
@@ -50,6 +51,7 @@ from dynid.workflow.other_fits import compared_with_others
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
+from dynid.workflow.torque_scales import GainStd, with_scales
 from dynid.workflow.workers import Workers
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
@@ -90,7 +92,8 @@ def identify(
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
-    gains: str | Sequence[float] | Array | None = None,
+    gains: str | PathLike[str] | Sequence[float] | Array | None = None,
+    gain_std: GainStd | None = None,
     lowpass: float | None = None,
     lock: Iterable[str] | Mapping[str, float] = (),
     gravity: tuple[float, float, float] | None = None,
@@ -119,11 +122,10 @@ def identify(
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
-        min_velocity: mask rows slower than this, rad/s, or auto.
-        from_, until: the part of the training logs to use, s.
-        columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
-        gains: drive gains in N·m/A, for logs of motor current.
-        lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
+        min_velocity, from_, until: mask rows slower than this, rad/s, or auto; the part of the training logs to use, s.
+        columns, lowpass: mapping file or `ColumnMap`; low-pass in Hz, None for ten times the bandwidth of the motion.
+        gains: drive gains in N·m/A, or the file of them that `payload` wrote, for logs of motor current.
+        gain_std: relative σ of gains or torque sensors, one or one a joint; None: the file's, or 2 % and 0.5 %.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
         ignore_inertials, tip, transmission: no inertias of the file; last link of the arm; file or matrix of drives.
@@ -148,7 +150,7 @@ def identify(
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
         ).with_links(ranges=ranges),
-        log=LogOptions.of(from_, until, columns, gains, lowpass),
+        log=LogOptions.of(from_, until, columns, gains, lowpass, gain_std),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
     )
     return run_identify(job, progress, workers=Workers.of(workers))
@@ -182,8 +184,11 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     resampled = _resampled(job, fit.regression, progress)
     progress("leaving out runs in turn")
     without = _left_out_runs(job, estimate, fit)
+    statistics = None if without is None else with_scales(estimate, fit.regression, without.statistics, settings)
+    if statistics is not None:
+        estimate = coloured_estimate(estimate, fit.regression, fit.runs, statistics)
     progress("predicting")
-    made = _model(job, estimate, fit, (*logs, *held_out), findings, None if without is None else without.statistics)
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, statistics)
     result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
