@@ -87,6 +87,13 @@ class FitOptions:
             "fit (semidefinite programmes, about a second).",
         ),
     ] = False
+    reduce: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Also find the essential parameters: the smallest set of base parameters that predicts as well.",
+        ),
+    ] = False
     delay: Annotated[
         str | None,
         Parameter(

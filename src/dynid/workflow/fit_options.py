@@ -52,6 +52,8 @@ class FitOptions:
     """Spread of links about their nominal ones, relative, for map."""
     ranges: bool = False
     """Whether to find between which values the links may lie without a worse fit."""
+    reduce: bool = False
+    """Whether to look for the smallest set of base parameters that predicts as well."""
     delay: str | None = None
     """Seconds by which torque lags behind position, or auto; None chooses with friction auto, and is 0 where friction
     is given."""
@@ -95,9 +97,9 @@ class FitOptions:
             min_velocity=str(min_velocity),
         )
 
-    def with_links(self, *, ranges: bool) -> FitOptions:
-        """The same with what more is asked of the links (SI)."""
-        return replace(self, ranges=ranges)
+    def with_links(self, *, ranges: bool, reduce: bool) -> FitOptions:
+        """The same with what more is asked of links and base parameters (SI)."""
+        return replace(self, ranges=ranges, reduce=reduce)
 
     @property
     def is_automatic(self) -> bool:
