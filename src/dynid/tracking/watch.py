@@ -68,11 +68,11 @@ class LoadWatch:
     gain: float = 40.0
     """K of the contact observer, 1/s."""
     false_alarms_per_hour: float = 0.5
-    """Contacts called in an hour of free motion."""
+    """Contacts called in an hour of free motion, 1/h (dimensionless count over 3600 s)."""
     decide: float = 0.3
     """Shortest time over which the likelihoods of load change, contact and nothing are compared, s."""
     evidence: float = 6.0
-    """Lead in log-likelihood that decides, nats."""
+    """Lead in log-likelihood that decides (dimensionless, nats)."""
     slow_mass: float = 0.25
     """Change of mass since the last announcement that is announced as a slow change, kg."""
     clear: float = 0.15
