@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 MODULES = (
     "progress",
     "arm_choice",
+    "argument_types",
     "doors",
     "torque_scales",
     "logs",

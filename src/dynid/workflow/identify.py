@@ -39,6 +39,7 @@ from dynid.review.findings import Finding, Severity
 from dynid.validation.left_out import left_out_error
 from dynid.validation.torque import compare_torque
 from dynid.validation.verdict import judge
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
@@ -72,6 +73,7 @@ class LogsRefused(RecordingError):
         super().__init__(f"errors were found in {self.logs}, and nothing was fitted: {', '.join(errors)}")
 
 
+@checked_arguments
 def identify(
     robot: RobotLike,
     logs: LogLike | Sequence[LogLike],

@@ -22,6 +22,7 @@ from dynid.tracking.session import TrackedMoment, TrackingResult, TrackingSessio
 from dynid.tracking.setup import TrackingOptions
 from dynid.tracking.sources.counts import StreamCounts
 from dynid.tracking.sources.intake import UDP, SampleIntake, is_stream, open_stream
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import Numbers
 from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_map, as_model
 from dynid.workflow.logs import as_recording
@@ -182,6 +183,7 @@ class ModelTracking(PrintsAsDocument):
         return repr(self.run).replace("TrackingResult", "ModelTracking", 1)
 
 
+@checked_arguments
 @one_blas_thread()
 def track(
     model: ModelLike,
