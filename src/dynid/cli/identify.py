@@ -61,7 +61,10 @@ class FitOptions:
         bool | None,
         Parameter(help="A rotor inertia at every joint, or none [default: chosen, or none where friction is typed]."),
     ] = None
-    bounds: Annotated[Path | None, Parameter(help="CSV with parameter,lower,upper.")] = None
+    bounds: Annotated[
+        Path | None,
+        Parameter(help="CSV with parameter,lower,upper; or TOML with shapes, densities, symmetries, known values."),
+    ] = None
     total_mass: Annotated[
         tuple[float, float] | None, Parameter(negative="", help="Least and largest mass of all links, kg.")
     ] = None

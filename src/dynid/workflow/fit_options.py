@@ -41,7 +41,7 @@ class FitOptions:
     rotor_inertia: bool | None = None
     """Whether every joint gets a rotor inertia; None chooses with friction auto, and is no where friction is given."""
     bounds: Path | None = None
-    """CSV with parameter,lower,upper."""
+    """CSV with parameter,lower,upper, or TOML with any constraint: shapes, densities, symmetries, known values."""
     total_mass: tuple[float, float] | None = None
     """Least and largest mass of all links, kg."""
     condition: ConditionChoice = "triangle"
@@ -157,8 +157,12 @@ class FitOptions:
         """What is asked of the full parameters (SI)."""
         bounds = ParameterBounds()
         if self.bounds is not None:
-            from dynid.regression.constraints.files import read_bounds
+            from dynid.regression.constraints.files import read_bounds, read_constraints
 
+            if self.bounds.suffix.lower() == ".toml":
+                asked = read_constraints(self.bounds)
+                total = asked.total_mass if self.total_mass is None else self.total_mass
+                return replace(asked, triangle=asked.triangle and self.condition == "triangle", total_mass=total)
             bounds = read_bounds(self.bounds)
         return Constraints(
             triangle=self.condition == "triangle",

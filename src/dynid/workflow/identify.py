@@ -119,7 +119,7 @@ def identify(
         estimator: ols, wls, robust, feasible or retrieval (the last two give links), or an `Estimator`.
         friction: none, names joined by +, or auto: what predicts best, joint by joint.
         rotor_inertia: add a rotor inertia to every joint; None chooses with friction auto, and adds none otherwise.
-        bounds, total_mass: CSV with parameter,lower,upper; least and largest mass of all links, kg.
+        bounds, total_mass: CSV with parameter,lower,upper, or TOML of constraints; mass of all links, kg.
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
