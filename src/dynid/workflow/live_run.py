@@ -348,9 +348,7 @@ def external_torque(session: TrackingSession) -> Float[Array, " n_dof"]:
     watcher = session.watcher
     if watcher is None:
         raise TrackingError("no load is watched; set `payload`")
-    # The watcher of 0.2 says it itself; the one before it left it to its observer.
-    seen = getattr(watcher, "external_torque", None)
-    return getattr(watcher, "observer").torque if seen is None else seen  # noqa: B009
+    return watcher.external_torque
 
 
 class _LiveIntake(SampleIntake):
