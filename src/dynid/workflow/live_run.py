@@ -20,7 +20,7 @@ from dynid.tracking.kinematics import smooth
 from dynid.tracking.load import LoadEstimate
 from dynid.tracking.samples import Sample
 from dynid.tracking.session import TrackingResult, TrackingSession
-from dynid.tracking.setup import TrackingOptions
+from dynid.tracking.setup import TrackingOptions, live_noise, load_watch
 from dynid.tracking.sources.counts import StreamCounts
 from dynid.tracking.sources.intake import SampleIntake
 from dynid.workflow.live_buffers import ChartLines, LatestSamples
@@ -158,6 +158,7 @@ class LiveRun:
     # The thread.
 
     def _run(self) -> None:
+        self._compile()
         held = self._measure_rate()
         while not self._stop.is_set():
             self._again.clear()
@@ -180,6 +181,22 @@ class LiveRun:
             self._renew()
             if self._stop.wait(0.05):
                 return
+
+    def _compile(self) -> None:
+        """Compile the filter before the first sample comes: once on a machine, it takes a while."""
+        self._trouble = "Compiling the filter; this takes a minute the first time."
+        self._renew()
+        n = self._n_dof
+        try:
+            noise = live_noise(self.known.model.robot, self.options)
+            watcher = load_watch(self.known, noise, self.options, rate_hz=self.options.rate).start()
+            for k in range(3):
+                sample = Sample(k / self.options.rate, *np.zeros((4, n)))
+                watcher.hear(sample)
+                watcher.step(sample)
+            self._trouble = ""
+        except DynidError as error:
+            self._trouble = str(error)
 
     def _measure_rate(self) -> list[Sample]:
         """The first samples of a source, over which its rate is measured."""
