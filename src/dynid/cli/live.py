@@ -38,9 +38,7 @@ class LiveOptions:
         float | None, Parameter(help="Half the window that gives velocity and acceleration, s [default: 0.1].")
     ] = None
     rate: Annotated[float | None, Parameter(help="Samples per second of a live source [default: measured].")] = None
-    seconds: Annotated[
-        float | None, Parameter(help="Close this long after the first sample, s [default: on Ctrl-C].")
-    ] = None
+    seconds: Annotated[float | None, Parameter(help="Close so long after the first sample, s [default: never].")] = None
 
 
 def live(
