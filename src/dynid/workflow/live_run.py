@@ -158,7 +158,9 @@ class LiveRun:
     # The thread.
 
     def _run(self) -> None:
-        self._compile()
+        self._trouble = "Compiling the filter; this takes a minute the first time."
+        self._renew()
+        self._trouble = compiled(self.known, self.options)
         held = self._measure_rate()
         while not self._stop.is_set():
             self._again.clear()
@@ -181,22 +183,6 @@ class LiveRun:
             self._renew()
             if self._stop.wait(0.05):
                 return
-
-    def _compile(self) -> None:
-        """Compile the filter before the first sample comes: once on a machine, it takes a while."""
-        self._trouble = "Compiling the filter; this takes a minute the first time."
-        self._renew()
-        n = self._n_dof
-        try:
-            noise = live_noise(self.known.model.robot, self.options)
-            watcher = load_watch(self.known, noise, self.options, rate_hz=self.options.rate).start()
-            for k in range(3):
-                sample = Sample(k / self.options.rate, *np.zeros((4, n)))
-                watcher.hear(sample)
-                watcher.step(sample)
-            self._trouble = ""
-        except DynidError as error:
-            self._trouble = str(error)
 
     def _measure_rate(self) -> list[Sample]:
         """The first samples of a source, over which its rate is measured."""
@@ -358,6 +344,20 @@ class LiveRun:
         return f"Following {label}: {1.0 / intake.period:.0f} samples a second, none lost." if not counts.n_lost else (
             f"Following {label}: {1.0 / intake.period:.0f} samples a second, {counts.n_lost} lost."
         ), True  # fmt: skip
+
+
+def compiled(known: IdentifiedModel, options: TrackingOptions) -> str:
+    """Compile the load watch before the first sample comes; what went wrong, empty where nothing did."""
+    try:
+        noise = live_noise(known.model.robot, options)
+        watcher = load_watch(known, noise, options, rate_hz=options.rate).start()
+        for k in range(3):
+            sample = Sample(k / options.rate, *np.zeros((4, known.model.n_dof)))
+            watcher.hear(sample)
+            watcher.step(sample)
+    except DynidError as error:
+        return str(error)
+    return ""
 
 
 def external_torque(session: TrackingSession) -> Float[Array, " n_dof"]:

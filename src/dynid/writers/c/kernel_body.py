@@ -12,7 +12,7 @@ import numpy as np
 from dynid.errors import ExportError
 from dynid.writers.c.c_types import BOOL, DOUBLE, INT, CArray, CScalar, CStruct, CType, c_literal, c_type_of
 
-__all__ = ["TAKEN", "KernelBody", "KernelFunction", "KernelValue"]
+__all__ = ["TAKEN", "KernelBody", "KernelExpressions", "KernelFunction", "KernelValue"]
 
 _FUNCTIONS = {
     "isnan": "isnan", "isfinite": "isfinite", "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos",
@@ -62,8 +62,8 @@ Adds = Callable[[Callable[..., Any], Sequence[CType]], KernelFunction]
 """Translates a function for some argument types, or finds it translated."""
 
 
-class KernelBody:
-    """The statements of one function."""
+class KernelExpressions:
+    """The expressions of one function."""
 
     def __init__(
         self,
@@ -73,166 +73,9 @@ class KernelBody:
     ) -> None:
         """Translate `function`; what it calls is handed to `add`."""
         self.prefix, self._add, self.f = prefix, add, function
-        self.lines: list[str] = []
-        self.depth = 0
-        self._temporary = 0
-
-    def translate(self) -> None:
-        """Fill in the body; twice, because a number may turn out to be a double only later."""
-        while True:
-            before = dict(self.f.local)
-            self.lines, self._temporary = [], 0
-            self.block(self.f.node.body)
-            if self.f.local == before:
-                break
-        self.f.body = self.lines
-
-    def out(self, line: str) -> None:
-        self.lines.append("    " * self.depth + line)
 
     def fault(self, node: ast.AST, what: str) -> ExportError:
         return ExportError(f"{self.f.node.name}, line {getattr(node, 'lineno', 0)}: {what} has no translation into C")
-
-    # Statements
-
-    def block(self, body: Sequence[ast.stmt]) -> None:
-        for statement in body:
-            self.statement(statement)
-
-    def statement(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.Expr):
-            if isinstance(node.value, ast.Call):
-                self.out(f"{self.value(node.value).code};")
-        elif isinstance(node, ast.Assign):
-            self.assign(node.targets[0], node.value)
-        elif isinstance(node, ast.AugAssign):
-            self.augment(node)
-        elif isinstance(node, ast.If):
-            self.condition(node)
-        elif isinstance(node, ast.For):
-            self.loop(node)
-        elif isinstance(node, ast.While):
-            self.out(f"while ({self.value(node.test).code}) {{")
-            self.inner(node.body)
-        elif isinstance(node, ast.Return):
-            self.give_back(node)
-        elif isinstance(node, ast.Continue | ast.Break):
-            self.out("continue;" if isinstance(node, ast.Continue) else "break;")
-        elif not isinstance(node, ast.Pass):
-            raise self.fault(node, type(node).__name__)
-
-    def inner(self, body: Sequence[ast.stmt]) -> None:
-        self.depth += 1
-        self.block(body)
-        self.depth -= 1
-        self.out("}")
-
-    def condition(self, node: ast.If) -> None:
-        self.out(f"if ({self.value(node.test).code}) {{")
-        self.inner(node.body)
-        if node.orelse:
-            self.lines[-1] += " else {"
-            self.inner(node.orelse)
-
-    def loop(self, node: ast.For) -> None:
-        call = node.iter
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):
-            raise self.fault(node, "a loop over anything but a range")
-        assert isinstance(node.target, ast.Name)
-        parts = [self.value(part).code for part in call.args]
-        first, last = ("0", parts[0]) if len(parts) == 1 else parts[:2]
-        down = len(parts) == 3
-        name = node.target.id
-        self.declare(name, INT)
-        test, step = (">", "--") if down else ("<", "++")
-        self.out(f"for ({name} = {first}; {name} {test} {last}; {name}{step}) {{")
-        self.inner(node.body)
-
-    def give_back(self, node: ast.Return) -> None:
-        if node.value is None:
-            self.out("return;")
-            return
-        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        found = [self.value(value) for value in values]
-        kinds = tuple(value.type for value in found)
-        known = self.f.returns or kinds
-        self.f.returns = tuple(self.joined(a, b) for a, b in zip(known, kinds, strict=True))
-        if len(found) == 1:
-            self.out(f"return {found[0].code};")
-            return
-        for k, value in enumerate(found):
-            self.out(f"*returned{k} = {value.code};")
-        self.out("return;")
-
-    def assign(self, target: ast.expr, value: ast.expr) -> None:
-        if not isinstance(target, ast.Tuple):
-            self.store(target, self.value(value))
-            return
-        if isinstance(value, ast.Call):
-            self.assign_call(target, value)
-            return
-        assert isinstance(value, ast.Tuple)
-        found = [self.value(part) for part in value.elts]
-        held = []
-        for part in found:
-            if isinstance(part.type, CScalar) and not part.code.replace(".", "").isdigit():
-                name = f"held{self._temporary}"
-                self._temporary += 1
-                self.declare(name, part.type)
-                self.out(f"{name} = {part.code};")
-                part = KernelValue(name, part.type)
-            held.append(part)
-        for place, part in zip(target.elts, held, strict=True):
-            self.store(place, part)
-
-    def assign_call(self, target: ast.Tuple, value: ast.Call) -> None:
-        function, arguments = self.called(value)
-        names = [place.id for place in target.elts if isinstance(place, ast.Name)]
-        if len(names) != len(function.returns):
-            raise self.fault(value, "this call")
-        for name, kind in zip(names, function.returns, strict=True):
-            self.declare(name, kind)
-        self.out(f"{function.name}({', '.join([*arguments, *(f'&{name}' for name in names)])});")
-
-    def store(self, target: ast.expr, value: KernelValue) -> None:
-        if isinstance(target, ast.Name):
-            self.declare(target.id, value.type, value.root)
-            address = "&" if isinstance(value.type, CStruct) and not value.pointer else ""
-            self.out(f"{target.id} = {address}{value.code};")
-            return
-        place = self.place(target)
-        self.out(f"{place.code} = {self.fitted(value, place.type)};")
-
-    def augment(self, node: ast.AugAssign) -> None:
-        symbol = _OPERATORS.get(type(node.op))
-        if symbol is None:
-            raise self.fault(node, type(node.op).__name__)
-        value = self.value(node.value)
-        if isinstance(node.target, ast.Name):
-            kind = self.f.local.get(node.target.id, value.type)
-            self.declare(node.target.id, self.joined(kind, value.type))
-            self.out(f"{node.target.id} {symbol}= {value.code};")
-            return
-        place = self.place(node.target)
-        self.out(f"{place.code} {symbol}= {value.code};")
-
-    def place(self, target: ast.expr) -> KernelValue:
-        if not isinstance(target, ast.Subscript):
-            raise self.fault(target, "this assignment")
-        place = self.value(target)
-        if place.root:
-            self.f.written.add(place.root)
-        return place
-
-    def fitted(self, value: KernelValue, kind: CType) -> str:
-        return f"(int)({value.code})" if kind == INT and value.type == DOUBLE else value.code
-
-    def declare(self, name: str, kind: CType, root: str = "") -> None:
-        if name in self.f.parameters:
-            return
-        self.f.local[name] = self.joined(self.f.local.get(name, kind), kind)
-        if root:
-            self.f.roots[name] = root
 
     def joined(self, a: CType, b: CType) -> Any:
         if a == b:
@@ -242,8 +85,6 @@ class KernelBody:
         if isinstance(a, CArray) and isinstance(b, CArray) and a.item == b.item and len(a.shape) == len(b.shape):
             return CArray(a.item, tuple(x if x == y else -1 for x, y in zip(a.shape, b.shape, strict=True)))
         raise ExportError(f"{self.f.node.name}: one name stands for different kinds of values")
-
-    # Expressions
 
     def value(self, node: ast.expr) -> KernelValue:
         if isinstance(node, ast.Constant):
@@ -391,3 +232,166 @@ class KernelBody:
             address = "&" if isinstance(value.type, CStruct) and not value.pointer else ""
             arguments.append(f"{address}{value.code}")
         return function, arguments
+
+
+class KernelBody(KernelExpressions):
+    """The statements of one function."""
+
+    def __init__(self, prefix: str, add: Adds, function: KernelFunction) -> None:
+        """Translate `function`; what it calls is handed to `add`."""
+        super().__init__(prefix, add, function)
+        self.lines: list[str] = []
+        self.depth = 0
+        self._temporary = 0
+
+    def translate(self) -> None:
+        """Fill in the body; twice, because a number may turn out to be a double only later."""
+        while True:
+            before = dict(self.f.local)
+            self.lines, self._temporary = [], 0
+            self.block(self.f.node.body)
+            if self.f.local == before:
+                break
+        self.f.body = self.lines
+
+    def out(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line)
+
+    def block(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Expr):
+            if isinstance(node.value, ast.Call):
+                self.out(f"{self.value(node.value).code};")
+        elif isinstance(node, ast.Assign):
+            self.assign(node.targets[0], node.value)
+        elif isinstance(node, ast.AugAssign):
+            self.augment(node)
+        elif isinstance(node, ast.If):
+            self.condition(node)
+        elif isinstance(node, ast.For):
+            self.loop(node)
+        elif isinstance(node, ast.While):
+            self.out(f"while ({self.value(node.test).code}) {{")
+            self.inner(node.body)
+        elif isinstance(node, ast.Return):
+            self.give_back(node)
+        elif isinstance(node, ast.Continue | ast.Break):
+            self.out("continue;" if isinstance(node, ast.Continue) else "break;")
+        elif not isinstance(node, ast.Pass):
+            raise self.fault(node, type(node).__name__)
+
+    def inner(self, body: Sequence[ast.stmt]) -> None:
+        self.depth += 1
+        self.block(body)
+        self.depth -= 1
+        self.out("}")
+
+    def condition(self, node: ast.If) -> None:
+        self.out(f"if ({self.value(node.test).code}) {{")
+        self.inner(node.body)
+        if node.orelse:
+            self.lines[-1] += " else {"
+            self.inner(node.orelse)
+
+    def loop(self, node: ast.For) -> None:
+        call = node.iter
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):
+            raise self.fault(node, "a loop over anything but a range")
+        assert isinstance(node.target, ast.Name)
+        parts = [self.value(part).code for part in call.args]
+        first, last = ("0", parts[0]) if len(parts) == 1 else parts[:2]
+        down = len(parts) == 3
+        name = node.target.id
+        self.declare(name, INT)
+        test, step = (">", "--") if down else ("<", "++")
+        self.out(f"for ({name} = {first}; {name} {test} {last}; {name}{step}) {{")
+        self.inner(node.body)
+
+    def give_back(self, node: ast.Return) -> None:
+        if node.value is None:
+            self.out("return;")
+            return
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        found = [self.value(value) for value in values]
+        kinds = tuple(value.type for value in found)
+        known = self.f.returns or kinds
+        self.f.returns = tuple(self.joined(a, b) for a, b in zip(known, kinds, strict=True))
+        if len(found) == 1:
+            self.out(f"return {found[0].code};")
+            return
+        for k, value in enumerate(found):
+            self.out(f"*returned{k} = {value.code};")
+        self.out("return;")
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        if not isinstance(target, ast.Tuple):
+            self.store(target, self.value(value))
+            return
+        if isinstance(value, ast.Call):
+            self.assign_call(target, value)
+            return
+        assert isinstance(value, ast.Tuple)
+        found = [self.value(part) for part in value.elts]
+        held = []
+        for part in found:
+            if isinstance(part.type, CScalar) and not part.code.replace(".", "").isdigit():
+                name = f"held{self._temporary}"
+                self._temporary += 1
+                self.declare(name, part.type)
+                self.out(f"{name} = {part.code};")
+                part = KernelValue(name, part.type)
+            held.append(part)
+        for place, part in zip(target.elts, held, strict=True):
+            self.store(place, part)
+
+    def assign_call(self, target: ast.Tuple, value: ast.Call) -> None:
+        function, arguments = self.called(value)
+        names = [place.id for place in target.elts if isinstance(place, ast.Name)]
+        if len(names) != len(function.returns):
+            raise self.fault(value, "this call")
+        for name, kind in zip(names, function.returns, strict=True):
+            self.declare(name, kind)
+        self.out(f"{function.name}({', '.join([*arguments, *(f'&{name}' for name in names)])});")
+
+    def store(self, target: ast.expr, value: KernelValue) -> None:
+        if isinstance(target, ast.Name):
+            self.declare(target.id, value.type, value.root)
+            address = "&" if isinstance(value.type, CStruct) and not value.pointer else ""
+            self.out(f"{target.id} = {address}{value.code};")
+            return
+        place = self.place(target)
+        self.out(f"{place.code} = {self.fitted(value, place.type)};")
+
+    def augment(self, node: ast.AugAssign) -> None:
+        symbol = _OPERATORS.get(type(node.op))
+        if symbol is None:
+            raise self.fault(node, type(node.op).__name__)
+        value = self.value(node.value)
+        if isinstance(node.target, ast.Name):
+            kind = self.f.local.get(node.target.id, value.type)
+            self.declare(node.target.id, self.joined(kind, value.type))
+            self.out(f"{node.target.id} {symbol}= {value.code};")
+            return
+        place = self.place(node.target)
+        self.out(f"{place.code} {symbol}= {value.code};")
+
+    def place(self, target: ast.expr) -> KernelValue:
+        if not isinstance(target, ast.Subscript):
+            raise self.fault(target, "this assignment")
+        place = self.value(target)
+        if place.root:
+            self.f.written.add(place.root)
+        return place
+
+    def fitted(self, value: KernelValue, kind: CType) -> str:
+        return f"(int)({value.code})" if kind == INT and value.type == DOUBLE else value.code
+
+    def declare(self, name: str, kind: CType, root: str = "") -> None:
+        if name in self.f.parameters:
+            return
+        self.f.local[name] = self.joined(self.f.local.get(name, kind), kind)
+        if root:
+            self.f.roots[name] = root
