@@ -16,6 +16,7 @@ from dynid.regression.problem import Regression
 from dynid.review.findings import Finding
 from dynid.validation.torque import Contributions, Validation, contributions
 from dynid.workflow.identification import Comparison, Identification
+from dynid.writers.report.animation import moving_arm
 from dynid.writers.report.charts import (
     bars_figure,
     correlation_figure,
@@ -72,6 +73,7 @@ def identification_report(result: Identification) -> Report:
         ),
         _unseen(model, train, held_out, drawn, n_points),
         _parts(model, samples, n_points),
+        _motion(model, samples),
         _compared(estimate, train, held_out, result.comparisons),
         _base_parameters(estimate),
         *([_links(model, estimate, samples)] if model.links else []),
@@ -122,6 +124,17 @@ def _glance(
         tiles.append(Tile("Mass of all links", f"{sure} kg", f"{where}, see Links"))
     table = joint_table(robot, samples, estimate)
     return Section("Robot and data", tuple(notes), (table,), tiles=tuple(tiles))
+
+
+def _motion(model: IdentifiedModel, samples: Samples) -> Section:
+    """The arm through the longest segment of the training log."""
+    longest = max(samples.segments, key=lambda one: one.motion.t[-1] - one.motion.t[0])
+    motion, seconds = longest.motion, longest.motion.t[-1] - longest.motion.t[0]
+    what = (
+        f"The arm through {seconds:.1f} s of the training log; press play, or drag the slider. Links are drawn as lines"
+    )
+    figure = moving_arm(model.model.robot, motion.t, motion.q)
+    return Section("The arm in motion", (f"{what} with a thickness, from joint to joint.",), figures=(figure,))
 
 
 def _findings(findings: Sequence[Finding]) -> Section:
