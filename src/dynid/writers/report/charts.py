@@ -85,7 +85,7 @@ def _band_traces(validation: Validation, joint: int, n_points: int) -> list[Trac
     if band is None or not np.all(np.isfinite(band.prediction_std[:, joint])):
         return []
     half = WITHIN_95 * band.prediction_std[:, joint]
-    edge: Trace = {**line("95 % band", RESIDUAL, width=0.6), "yaxis": "y2", "opacity": 0.45, "legendgroup": "band"}
+    edge: Trace = {**line("95 % band", PREDICTED, width=0.6), "yaxis": "y2", "opacity": 0.45, "legendgroup": "band"}
     return [
         {**edge, **curve(validation.t, half, n_points)},
         {**edge, "showlegend": False, "fill": "tonexty", **curve(validation.t, -half, n_points)},
