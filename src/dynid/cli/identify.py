@@ -61,7 +61,10 @@ class FitOptions:
         bool | None,
         Parameter(help="A rotor inertia at every joint, or none [default: chosen, or none where friction is typed]."),
     ] = None
-    bounds: Annotated[Path | None, Parameter(help="CSV with parameter,lower,upper.")] = None
+    bounds: Annotated[
+        Path | None,
+        Parameter(help="CSV with parameter,lower,upper; or TOML with shapes, densities, symmetries, known values."),
+    ] = None
     total_mass: Annotated[
         tuple[float, float] | None, Parameter(negative="", help="Least and largest mass of all links, kg.")
     ] = None
@@ -85,6 +88,13 @@ class FitOptions:
             negative="",
             help="Also find between which values each link's mass, centre of mass and inertia may lie without a worse "
             "fit (semidefinite programmes, about a second).",
+        ),
+    ] = False
+    reduce: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Also find the essential parameters: the smallest set of base parameters that predicts as well.",
         ),
     ] = False
     delay: Annotated[

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from dynid.regression.constraints.user_functions import UserFunctionError as UserFunctionError
     from dynid.regression.drive_gains import DriveGains as DriveGains
     from dynid.regression.drive_gains import identify_gains as identify_gains
+    from dynid.regression.essential import EssentialParameters as EssentialParameters
+    from dynid.regression.essential import essential_parameters as essential_parameters
     from dynid.regression.estimate import Estimate as Estimate
     from dynid.regression.estimate import Estimator as Estimator
     from dynid.regression.estimate import FitError as FitError
@@ -111,6 +113,7 @@ MODULES = (
     "coloured",
     "bootstrap",
     "least_squares",
+    "essential",
     "auto_settings",
     "attenuation",
     "constraints",
@@ -143,6 +146,7 @@ _HOMES = {
     "dynid.regression.constraints.regions": ("Frustum", "Hull", "RegionUnion", "Sphere"),
     "dynid.regression.constraints.user_functions": ("CodeNotAllowed", "UserFunction", "UserFunctionError"),
     "dynid.regression.drive_gains": ("DriveGains", "identify_gains"),
+    "dynid.regression.essential": ("EssentialParameters", "essential_parameters"),
     "dynid.regression.estimate": ("Estimate", "Estimator", "FitError", "estimate_of", "full_estimate"),
     "dynid.regression.estimators": ("ESTIMATORS", "EstimatorOptions", "make_estimator"),
     "dynid.regression.feasible.feasible": ("Feasible",),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dynid.workflow.payload_results import PayloadIdentification as PayloadIdentification
     from dynid.workflow.prediction import Prediction as Prediction
     from dynid.workflow.prediction import predict as predict
+    from dynid.workflow.reduction import ReducedModel as ReducedModel
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
     from dynid.workflow.reverse import ReverseIdentification as ReverseIdentification
     from dynid.workflow.rollout import ModelRollout as ModelRollout
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 MODULES = (
     "progress",
     "arm_choice",
+    "argument_types",
     "doors",
     "torque_scales",
     "logs",
@@ -50,6 +52,7 @@ MODULES = (
     "identify_job",
     "manifest",
     "identified_links",
+    "reduction",
     "identification",
     "other_fits",
     "motion_choice",
@@ -94,6 +97,7 @@ _HOMES = {
     "dynid.workflow.live_view": ("LiveEvent", "LiveSession", "LiveView"),
     "dynid.workflow.payload_results": ("GainsIdentification", "PayloadIdentification"),
     "dynid.workflow.prediction": ("Prediction", "predict"),
+    "dynid.workflow.reduction": ("ReducedModel",),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),
     "dynid.workflow.rollout": ("ModelRollout", "RolledModel"),

@@ -195,6 +195,28 @@ class ChosenJson(TypedDict):
     """The same as a sentence."""
 
 
+class EssentialJson(TypedDict):
+    """One essential parameter."""
+
+    leading: str
+    label: str
+    value: float
+    std: float
+    unit: str
+
+
+class ReducedJson(TypedDict):
+    """The smallest set of base parameters that predicts as well; errors with all of them, then with these, %."""
+
+    n_base: int
+    n_essential: int
+    left_out_percent: list[float]
+    train_percent: list[float]
+    validation_percent: list[list[float]]
+    parameters: list[EssentialJson]
+    dropped: list[str]
+
+
 class IdentificationJson(TypedDict):
     """All that `identify` tells."""
 
@@ -221,6 +243,7 @@ class IdentificationJson(TypedDict):
     links: list[LinkJson]
     findings: list[FindingJson]
     compared: list[ComparisonJson]
+    reduced: NotRequired[ReducedJson]
 
 
 def error_json(error: FitError) -> ErrorJson:

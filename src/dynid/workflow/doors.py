@@ -26,6 +26,7 @@ from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
+from dynid.workflow.argument_types import check_argument_types
 from dynid.workflow.arm_choice import choose_arm, numbered_through
 
 __all__ = [
@@ -210,11 +211,13 @@ def check_keywords(job: Callable[..., object], given: Mapping[str, object], grou
 
     Raises:
         UnknownKeyword: naming the nearest keyword and all that exist.
+        WrongType: no number where one belongs.
     """
     own = [name for name, parameter in signature(job).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
     for name in given:
         if name not in group.__annotations__:
             raise UnknownKeyword(name, known=(*own, *group.__annotations__), where=job.__name__)
+    check_argument_types(group.__annotations__, given)
 
 
 def locked_joint(item: str) -> tuple[str, float]:
@@ -234,6 +237,8 @@ def as_locks(lock: Iterable[str] | Mapping[str, float]) -> tuple[str, ...]:
     """Joints to freeze as texts, JOINT or JOINT=VALUE (rad or m)."""
     if isinstance(lock, str):
         return (lock,)
+    if not isinstance(lock, Iterable):
+        raise ConfigError(f"lock: expected names of joints, or positions by name, got {type(lock).__name__}")
     if isinstance(lock, Mapping):
         return tuple(f"{name}={float(value)!r}" for name, value in lock.items())
     return tuple(lock)

@@ -19,6 +19,7 @@ from dynid.recording.column_map import ColumnMap
 from dynid.regression.friction.curve import friction_curve
 from dynid.regression.friction.fit import FrictionFit, fit_friction
 from dynid.regression.model import IdentifiedModel
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import ErrorJson, error_json
 from dynid.workflow.doors import LogLike, ModelLike, as_logs, as_model, model_files, model_name
 from dynid.workflow.identify_job import LogOptions
@@ -178,6 +179,7 @@ class FrictionRefit(PrintsAsDocument):
         )
 
 
+@checked_arguments
 @one_blas_thread()
 def friction(
     model: ModelLike,

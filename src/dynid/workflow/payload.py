@@ -22,6 +22,7 @@ from dynid.regression.load_fit import KnownArm
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.payload import identify_payload
 from dynid.regression.status import Status
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.doors import LogLike, LogSource, ModelLike, as_logs, as_model, model_files
 from dynid.workflow.identify_job import LogOptions
 from dynid.workflow.logs import Log
@@ -70,6 +71,7 @@ def payload(
 ) -> GainsIdentification: ...
 
 
+@checked_arguments
 @one_blas_thread()
 def payload(
     model: ModelLike,

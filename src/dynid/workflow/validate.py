@@ -13,12 +13,13 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.dynamics.threads import one_blas_thread
-from dynid.errors import ModelFileError, RecordingError
+from dynid.errors import ConfigError, ModelFileError, RecordingError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.gains_file import is_gains_file
 from dynid.regression.model import IdentifiedModel
 from dynid.validation.torque import Validation
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import ValidationJson, validation_json
 from dynid.workflow.doors import LogLike, ModelLike, as_logs, as_map, as_model, model_name
 from dynid.workflow.logs import Log
@@ -27,7 +28,7 @@ from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import hashed
 from dynid.workflow.torque_scales import GainStd, as_gain_settings, with_stated_scales
 
-__all__ = ["ModelValidation", "ValidatedModel", "validate"]
+__all__ = ["ModelValidation", "ValidatedModel", "models_of_one_robot", "validate"]
 
 
 class AgainstJson(TypedDict):
@@ -124,6 +125,7 @@ class ModelValidation(PrintsAsDocument):
         return f"ModelValidation({self.models[0].model.robot.name!r}: {errors})"
 
 
+@checked_arguments
 @one_blas_thread()
 def validate(
     model: ModelLike,
@@ -160,12 +162,9 @@ def validate(
     Raises:
         ModelFileError: models of robots with other joints.
     """
-    others = (against,) if isinstance(against, str | PathLike | IdentifiedModel) else tuple(against)
-    known = [(model_name(one, f"model {k}"), as_model(one)) for k, one in enumerate((model, *others), start=1)]
+    others = [against] if isinstance(against, str) or not isinstance(against, Sequence) else against
+    known = models_of_one_robot([model, *others])
     first = known[0][1]
-    for name, other in known[1:]:
-        if other.robot.joint_names != first.robot.joint_names:
-            raise ModelFileError(f"{name}: is of a robot with other joints than {known[0][0]}")
     typed = replace(as_gain_settings(gains, gain_std), columns=as_map(columns), cutoff_hz=lowpass)
     settings = typed.over(first.settings)
     if gain_std is not None or is_gains_file(gains):
@@ -201,3 +200,20 @@ def _was_fitted_to(model: IdentifiedModel, log: Log) -> bool:
 
 def _edge(value: object, otherwise: float) -> float:
     return float(value) if isinstance(value, int | float) else otherwise
+
+
+def models_of_one_robot(models: Sequence[ModelLike] | ModelLike) -> list[tuple[str, IdentifiedModel]]:
+    """One or more models of robots with the same joints, each with its name.
+
+    Raises:
+        ModelFileError: for a file that is no model, and for robots with other joints.
+        ConfigError: for another type, or none at all.
+    """
+    given = models if isinstance(models, Sequence) and not isinstance(models, str) else [models]
+    known = [(model_name(one, f"model {k}"), as_model(one)) for k, one in enumerate(given, start=1)]
+    if not known:
+        raise ConfigError("model: expected at least one model.json or IdentifiedModel")
+    for name, other in known:
+        if other.robot.joint_names != known[0][1].robot.joint_names:
+            raise ModelFileError(f"{name}: is of a robot with other joints than {known[0][0]}")
+    return known
