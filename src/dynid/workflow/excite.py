@@ -26,6 +26,7 @@ from dynid.excitation.poses import design_poses
 from dynid.excitation.ready_made import point_to_point, random_fourier, sinusoids
 from dynid.excitation.sequential import Information
 from dynid.excitation.trajectory import Trajectory
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.doors import RobotLike, RobotOptions, as_torque_model, check_keywords
 from dynid.workflow.excite_limits import ExciteLimits
 from dynid.workflow.excite_options import ExciteKeywords, ExciteSearch, earlier_motions, given_motion
@@ -38,6 +39,7 @@ JUDGED_HZ = 100.0
 """Samples a second at which a ready-made motion is judged, at least."""
 
 
+@checked_arguments
 @one_blas_thread()
 def excite(
     robot: RobotLike,

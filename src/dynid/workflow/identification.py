@@ -29,6 +29,7 @@ from dynid.workflow.contract import (
     verdict_json,
 )
 from dynid.workflow.identified_links import IdentifiedLink, identified_links, links_grid
+from dynid.workflow.reduction import ReducedModel
 
 __all__ = ["Comparison", "Identification"]
 
@@ -67,6 +68,8 @@ class Identification(PrintsAsDocument):
     """Errors of other parameter sets on the same rows."""
     bootstrap: Bootstrap | None = None
     """Intervals by resampling, where they were asked for."""
+    reduced: ReducedModel | None = None
+    """The essential parameters, where they were asked for."""
     notes: tuple[str, ...] = ()
     """Sentences about the data, such as that only part of it is drawn."""
     warnings: tuple[str, ...] = ()
@@ -80,7 +83,7 @@ class Identification(PrintsAsDocument):
     def json(self) -> IdentificationJson:
         """What scripts read of it (SI); `dynid.prose.plain` makes lists of its arrays."""
         model, estimate = self.model, self.estimate
-        return {
+        content: IdentificationJson = {
             "robot": model.robot.name,
             "n_dof": model.model.n_dof,
             "n_parameters": model.model.n_params,
@@ -112,6 +115,9 @@ class Identification(PrintsAsDocument):
                 for c in self.comparisons
             ],
         }
+        if self.reduced is not None:
+            content["reduced"] = self.reduced.json()
+        return content
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -141,6 +147,7 @@ class Identification(PrintsAsDocument):
             *(Line("friction", reason) for reason in self.reasons),
             *links,
             errors_grid(model, [("fit", self.train), *(("held out", v) for v in self.validation)]),
+            *(self.reduced.document() if self.reduced is not None else ()),
             Line("consistent", consistent),
             Line("verdict", self.verdict.mark),
         )

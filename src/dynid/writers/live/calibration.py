@@ -11,7 +11,8 @@ from dynid.errors import TrackingError
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
 from dynid.workflow.live_run import LiveRun
-from dynid.workflow.payload import GainsIdentification, payload
+from dynid.workflow.payload import payload
+from dynid.workflow.payload_results import GainsIdentification
 
 __all__ = ["WeightCalibration", "calibrated_model"]
 
