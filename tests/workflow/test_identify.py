@@ -157,7 +157,7 @@ def test_wrong_values_are_told_what_was_expected(logs, given, complaint):
 
 
 def test_a_loaded_robot_keeps_its_own_options(logs):
-    with pytest.raises(RobotError, match="give them to load_robot"):
+    with pytest.raises(RobotError, match="give the first five to load_robot"):
         dynid.identify(load_robot("planar2r"), logs / "run1.csv", gravity=(0.0, 0.0, 0.0))
 
 
