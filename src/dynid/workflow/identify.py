@@ -392,8 +392,7 @@ def _warnings(model: IdentifiedModel, estimate: Estimate, regression: Regression
     if still and "dry" in kinds:
         told.append(f"{', '.join(still)} never reverses: Coulomb friction and offset cannot be told apart there")
     if estimate.status is Status.RANK_DEFICIENT:
-        names = unexcited(regression)
-        told += [f"not excited by this motion: {', '.join(names)}"] if names else []
+        told += [f"not excited by this motion: {', '.join(names)}" for names in [unexcited(regression)] if names]
     if estimate.status is not Status.CONVERGED:
         told.append(estimate.status.value)
     elif model.links and not model.consistent:
