@@ -13,6 +13,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.workflow.live_run import LiveRun
 from dynid.workflow.payload import payload
 from dynid.workflow.payload_results import GainsIdentification
+from dynid.workflow.torque_scales import with_stated_scales
 
 __all__ = ["WeightCalibration", "calibrated_model"]
 
@@ -25,16 +26,14 @@ def calibrated_model(known: IdentifiedModel, found: GainsIdentification) -> Iden
 
     Its links are those of the gains before: identify again with these for links in their scale.
     """
-    covariance = found.found.relative_covariance
-    source = f"a weight of {found.known_mass:g} kg"
     settings = replace(
         known.settings,
         gains=found.gains,
-        gain_covariance=tuple(tuple(row) for row in covariance.tolist()),
-        gain_source=source,
+        gain_covariance=tuple(tuple(row) for row in found.found.relative_covariance.tolist()),
+        gain_source=f"a weight of {found.known_mass:g} kg",
     )
-    residuals = None if known.residuals is None else known.residuals.with_scales(covariance, source)
-    return replace(known, settings=settings, residuals=residuals)
+    results = {**known.results, "gains": found.json()["gains"]}
+    return with_stated_scales(replace(known, settings=settings, results=results), settings)
 
 
 class WeightCalibration:
