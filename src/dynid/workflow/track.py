@@ -220,6 +220,13 @@ def track(
     rate: float = 1000.0,
     checkpoint: str | PathLike[str] | None = None,
     seed: int = 0,
+    process_noise: float = 0.0,
+    annealing: float = 200.0,
+    process_floor: float = 0.0,
+    carry: Literal["parameters", "state"] = "parameters",
+    initial_std: float = 0.3,
+    noise_memory: float = 500.0,
+    noise: Sequence[float] | None = None,
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
@@ -245,6 +252,13 @@ def track(
         rate: samples per second of a live source.
         checkpoint: file to resume from if it is there, and to save to.
         seed: of the signs of `from_wrong`.
+        process_noise: k₀ of every state of the arm per sample, dimensionless; 0 for an arm that does not change.
+        annealing: samples after which the process noise has fallen by e.
+        process_floor: k∞, the process noise that stays, to follow parameters that change.
+        carry: whose covariance stays when a bound bends the state: parameters, or state as in the paper.
+        initial_std: of every state of the arm at the start, dimensionless.
+        noise_memory: samples over which the measurement noise is estimated; 0 keeps it as given.
+        noise: standard deviation of every measured row, or one for all, N·m and N; None takes it from model or log.
         from_: start of the part to use, s.
         until: end of the part to use, s.
         columns: mapping file or `ColumnMap`.
@@ -268,6 +282,13 @@ def track(
         rate=rate,
         checkpoint=None if checkpoint is None else Path(checkpoint),
         seed=seed,
+        process_noise=process_noise,
+        annealing=annealing,
+        process_floor=process_floor,
+        carry=carry,
+        initial_std=initial_std,
+        noise_memory=noise_memory,
+        noise=None if noise is None else tuple(float(std) for std in noise),
     )
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
     source = tracked_source(known, log, settings, from_, until)
