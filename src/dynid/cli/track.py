@@ -64,17 +64,11 @@ class TrackOptions:
     annealing: Annotated[
         float | None, Parameter(help="Samples after which the process noise has fallen by e [default: 200].")
     ] = None
-    process_floor: Annotated[
-        float | None, Parameter(help="Process noise k∞ that stays, to follow parameters that change [default: 0].")
-    ] = None
     carry: Annotated[
         Literal["parameters", "state"] | None,
         Parameter(
             help="Whose covariance stays when a bound bends the state; state as in the paper [default: parameters]."
         ),
-    ] = None
-    initial_std: Annotated[
-        float | None, Parameter(help="Standard deviation of every state of the arm at the start [default: 0.3].")
     ] = None
     noise_memory: Annotated[
         float | None,

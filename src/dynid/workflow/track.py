@@ -222,9 +222,7 @@ def track(
     seed: int = 0,
     process_noise: float = 0.0,
     annealing: float = 200.0,
-    process_floor: float = 0.0,
     carry: Literal["parameters", "state"] = "parameters",
-    initial_std: float = 0.3,
     noise_memory: float = 500.0,
     noise: Sequence[float] | None = None,
     from_: float | None = None,
@@ -254,9 +252,7 @@ def track(
         seed: of the signs of `from_wrong`.
         process_noise: k₀ of every state of the arm per sample, dimensionless; 0 for an arm that does not change.
         annealing: samples after which the process noise has fallen by e.
-        process_floor: k∞, the process noise that stays, to follow parameters that change.
         carry: whose covariance stays when a bound bends the state: parameters, or state as in the paper.
-        initial_std: of every state of the arm at the start, dimensionless.
         noise_memory: samples over which the measurement noise is estimated; 0 keeps it as given.
         noise: standard deviation of every measured row, or one for all, N·m and N; None takes it from model or log.
         from_: start of the part to use, s.
@@ -284,28 +280,36 @@ def track(
         seed=seed,
         process_noise=process_noise,
         annealing=annealing,
-        process_floor=process_floor,
         carry=carry,
-        initial_std=initial_std,
         noise_memory=noise_memory,
         noise=None if noise is None else tuple(float(std) for std in noise),
     )
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
     source = tracked_source(known, log, settings, from_, until)
+    session, run = _followed(known, source, options, watch, progress)
+    inputs = tuple(Path(given) for given in (model, log) if isinstance(given, str | PathLike) and _is_file(given))
+    other = tuple(Path(given) for given in (columns, checkpoint) if isinstance(given, str | PathLike))
+    memory = [RawLog.of(source)] if isinstance(source, Recording) and not isinstance(log, str | PathLike) else []
+    tracked = run.tracked
+    if run.load is None:
+        tracked = replace(tracked, provenance=provenance("track", [*inputs, *memory], {}))
+    return ModelTracking(run, tracked, _warnings(session, run), (*inputs, *other))
+
+
+def _followed(
+    known: IdentifiedModel,
+    source: Recording | SampleIntake,
+    options: TrackingOptions,
+    watch: Callable[[TrackedMoment], None] | None,
+    progress: Progress,
+) -> tuple[TrackingSession, TrackingResult]:
     progress("following the log")
     session = TrackingSession(known, source, options)
     for moment in session.follow():
         progress("following the log", moment.share)
         if watch is not None:
             watch(moment)
-    run = session.result()
-    inputs = tuple(Path(given) for given in (model, log) if isinstance(given, str | PathLike) and _is_file(given))
-    memory = [RawLog.of(source)] if isinstance(source, Recording) and not isinstance(log, str | PathLike) else []
-    tracked = run.tracked
-    if run.load is None:
-        tracked = replace(tracked, provenance=provenance("track", [*inputs, *memory], {}))
-    other = tuple(Path(given) for given in (columns, checkpoint) if isinstance(given, str | PathLike))
-    return ModelTracking(run, tracked, _warnings(session, run), (*inputs, *other))
+    return session, session.result()
 
 
 def _is_file(given: str | PathLike[str]) -> bool:
