@@ -231,7 +231,7 @@ def test_delay_and_threshold_can_be_left_to_the_data(logs, tmp_path, capsys):
     ]
     assert main(arguments) == 0
     told = json.loads(capsys.readouterr().out)
-    assert any("delay of the torque" in choice or "torque lags by" in choice for choice in told["automatic"])
+    assert any("delay of the torque" in choice or "torque lags by" in choice for choice in map(str, told["chosen"]))
     assert any("masked" in choice for choice in told["conditioning"])
     assert main([*arguments[:4], str(tmp_path / "y"), *arguments[5:], "--friction", "viscous+coulomb"]) == 0
     assert any("torque lags by" in choice for choice in json.loads(capsys.readouterr().out)["conditioning"])

@@ -55,11 +55,22 @@ def test_rotor_inertias_are_found_with_the_friction_where_there_are_any(rng):
     rows = rows_of(*frictional(load_robot("planar2r"), drives, VALUES), rng)
     choice = choose_friction(rows, "auto", rotors=True)
     assert choice.models[0].name == "rotor"
-    assert choice.rotors.startswith("rotor inertia at every joint: error on left-out segments -")
+    assert "every joint: error on left-out segments -" in str(choice.rotors and choice.rotors.reason)
     assert np.all(choice.left_out_percent < 5.0)
 
 
 def test_rotor_inertias_that_were_not_asked_for_are_not_tried(rng):
     choice = choose_friction(rows_of(*frictional(ARM, FRICTION, VALUES), rng), "auto")
     assert "rotor" not in [model.name for model in choice.models]
-    assert choice.rotors == ""
+    assert choice.rotors is None
+
+
+def test_a_spring_is_taken_where_there_is_one_and_nowhere_else(rng):
+    spring = friction_models("viscous+coulomb+spring")
+    values = {**VALUES, "Ks": -1.5, "Ko": 0.4}
+    model, theta = frictional(ARM, tuple(m if m.name != "spring" else m.only_on((False, True)) for m in spring), values)
+    theta[model.n_inertial + 2 : model.n_inertial + 4] = 0.0
+    choice = choose_friction(rows_of(model, theta, rng), "auto")
+    assert "spring" not in choice.names[0]
+    assert "spring" in choice.names[1]
+    assert "with spring" in choice.reasons[1] or "spring " in choice.reasons[1]

@@ -11,8 +11,10 @@ from dynid.chain.inertia import InertialParameters
 from dynid.dynamics import RotorInertia, friction_models
 from dynid.recording.log_settings import LogSettings
 from dynid.regression import Constraints, Feasible, IdentifiedModel, Prior, SampleRows, compress, save_model
+from dynid.regression.feasible.faces import second_moment_from_face
 from dynid.regression.feasible.link_ranges import link_ranges
-from dynid.regression.feasible.link_spread import PRIOR_ONLY, _second_moment, link_spreads
+from dynid.regression.feasible.link_spread import PRIOR_ONLY, link_spreads
+from dynid.regression.feasible.programme import solve
 from tests.regression.arms import conditioned, exciting_motion, log_of
 
 TERMS = (RotorInertia(), *friction_models("viscous+coulomb+offset"))
@@ -84,7 +86,7 @@ def test_the_second_moment_of_a_cut_normal_is_its_integral(room, push, variance)
     end = 12.0 * min(np.sqrt(variance), 1.0 / max(push, 1e-9)) + room
     total = integrate.quad(density, 0.0, end)[0]
     moment = integrate.quad(lambda s: (s - room) ** 2 * density(s), 0.0, end)[0]
-    assert _second_moment(room, push, variance) == pytest.approx(moment / total, rel=0.01)
+    assert second_moment_from_face(room, push, variance) == pytest.approx(moment / total, rel=0.01)
 
 
 def test_a_bound_on_the_mass_that_holds_the_answer_cuts_its_standard_deviation():
@@ -96,6 +98,27 @@ def test_a_bound_on_the_mass_that_holds_the_answer_cuts_its_standard_deviation()
     after = link_spreads(held, regression, bound.compile(held.model))
     # A normal cut off one σ above its mean: E[s²] about the cut is 0.475 of its variance.
     assert after.total_mass_std == pytest.approx(np.sqrt(0.475) * before.total_mass_std, rel=0.02)
+
+
+def test_links_lie_off_the_boundary_where_the_data_allow_it():
+    panda = load_robot("panda")
+    estimate, regression, constraints = fitted(panda, np.random.default_rng(4), noise=0.05)
+    solved = solve(
+        (stacked := regression.stacked(estimate.belief.weights)).R,
+        stacked.rho,
+        estimate.model,
+        estimate.base,
+        constraints,
+        prior=Prior("map"),
+    )
+    smallest = [
+        min(np.linalg.eigvalsh(InertialParameters(pi).pseudo_inertia)[0] for pi in theta[:70].reshape(-1, 10))
+        for theta in (solved.theta, estimate.theta)
+    ]
+    assert smallest[0] < 1e-6, "the case shall have a mode on the boundary"
+    assert smallest[1] > 10.0 * smallest[0]
+    errors = [regression.residual_power(estimate.base.project(theta)).sum() for theta in (solved.theta, estimate.theta)]
+    assert errors[1] < 1.005 * errors[0]
 
 
 def test_pinned_numbers_have_no_spread(rng):

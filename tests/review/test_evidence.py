@@ -57,11 +57,12 @@ def test_segments_are_predicted_by_the_others(weigher):
     assert np.sum(fit.segments()) > fit.log_likelihood()
 
 
-def test_negating_every_torque_changes_what_physics_says_and_nothing_else(weigher):
+def test_negating_every_torque_changes_what_physics_says_and_what_torques_look_like_and_nothing_else(weigher):
     as_logged, negated = (
         weigher.of(replace(Hypothesis.as_logged(2), tau_scale=sign * np.ones(2))) for sign in (1.0, -1.0)
     )
     assert as_logged.physics > negated.physics + 5.0
+    assert as_logged.alike > negated.alike + 5.0
     assert as_logged.size == pytest.approx(negated.size)
 
 

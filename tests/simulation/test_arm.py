@@ -91,6 +91,14 @@ def test_a_sliding_mass_stops_where_dry_friction_has_used_up_its_energy_and_stay
     assert np.all(run.dq[-100:] == 0.0)
 
 
+def test_a_mass_on_a_spring_swings_with_its_frequency(tmp_path):
+    arm = cart(tmp_path, "spring", {"ks1": 8.0, "ko1": -0.8})
+    run = arm.run(np.zeros(1), np.zeros(1), np.zeros((3000, 1)), 1e-3)
+    t = np.arange(3001) * 1e-3
+    # At rest about 0.1 m; √(8/2) = 2 rad/s. The step is second order: (2·1e-3)² of the angle.
+    np.testing.assert_allclose(run.q[:, 0], 0.1 * (1.0 - np.cos(2.0 * t)), atol=1e-5)
+
+
 @pytest.mark.parametrize("name", [*FRICTION, "coulomb+stribeck", "presliding+viscous", "viscous+coulomb+load"])
 def test_steps_of_a_millisecond_agree_with_far_finer_ones_whatever_rubs(name):
     """The torque is the same staircase; what is left is the integrator's error, reversals included."""

@@ -111,6 +111,7 @@ def test_every_part_of_the_report_is_there():
         "Torque of the training log",
         "Torque of held-out logs",
         "What the torque is made of",
+        "The arm in motion",
         "Beside other parameter sets",
         "Base parameters",
         "Links",

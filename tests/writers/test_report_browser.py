@@ -82,7 +82,7 @@ def test_every_chart_is_drawn(page):
         ".map(function (c) { return c.dataset.key; })"
     )
     assert empty == []
-    assert page.run(f"{CHARTS}.filter(function (c) {{ return c.dataset.flat === 'yes'; }}).length") == 1
+    assert page.run(f"{CHARTS}.filter(function (c) {{ return c.dataset.flat === 'yes'; }}).length") == 2
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -37,6 +37,7 @@ MODULES = (
     "formats",
     "plausibility",
     "trust",
+    "transmission",
     "library",
     "lint",
 )

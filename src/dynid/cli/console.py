@@ -44,7 +44,7 @@ def with_flags(text: str) -> str:
     """A message of the library with the parameters it names in backticks as options: ``--half-window``."""
     for call, typed in CALLS.items():
         text = text.replace(call, typed)
-    return re.sub(r"`([a-z_]+)(=True)?`", lambda found: "--" + found.group(1).replace("_", "-"), text)
+    return re.sub(r"`([a-z_]+)(=True)?`", lambda found: "--" + found.group(1).rstrip("_").replace("_", "-"), text)
 
 
 def say(label: str, value: str = "") -> None:

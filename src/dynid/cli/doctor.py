@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 import dynid
-from dynid.cli.console import emit_json, note, say, warn
+from dynid.cli.console import emit_json, note, say, warn, with_flags
 from dynid.cli.doctor_options import typed
 from dynid.cli.options import JsonFlag, LogOptions, RobotOptions, keywords
 from dynid.cli.progress import progress
@@ -52,7 +52,7 @@ def doctor(
     """
     asked = keywords(log, options)
     if write_map is not None:
-        in_use = () if log is None or log.columns is None else (log.columns,)
+        in_use = [asked[name] for name in ("columns", "transmission") if name in asked]
         refuse_replacing([Path(robot), log_file, *against, *in_use], (), unasked={write_map: "written by dynid"})
     with progress("looking at the log") as step:
         asked.pop("lowpass", None)  # the review has a low-pass of its own
@@ -67,7 +67,7 @@ def doctor(
         emit_json({**result.json(), "files": files})
     else:
         say("log", str(log_file))
-        show_findings(result.findings)
+        show_findings(result.findings, robot)
         for path in files.values():
             say("wrote", f"{path}   (read it with --columns {path})")
         if write_map is None and any(finding.mapping for finding in result.findings):
@@ -75,7 +75,7 @@ def doctor(
     return 1 if result.has_errors else 0
 
 
-def show_findings(findings: Sequence[Finding], *, stderr: bool = False) -> None:
+def show_findings(findings: Sequence[Finding], robot: str = "ROBOT", *, stderr: bool = False) -> None:
     """Findings for people, the gravest first; coloured on a terminal only."""
     from rich.console import Console
     from rich.text import Text
@@ -89,11 +89,16 @@ def show_findings(findings: Sequence[Finding], *, stderr: bool = False) -> None:
         head = Text(f"{finding.severity.value:<11}", style=COLOURS[finding.severity]) + Text(finding.code, style="bold")
         where = [finding.joint or "", f"in {finding.log}" if several else ""]
         console.print(head + Text("".join(f"  {part}" for part in where if part)))
-        lines = {"evidence": finding.evidence, "cause": finding.cause, "fix": finding.fix, "type": typed(finding)}
+        lines = {
+            "evidence": finding.evidence,
+            "cause": finding.cause,
+            "fix": finding.fix,
+            "type": typed(finding, robot),
+        }
         for label, text in lines.items():
             if not text:
                 continue
-            first, *rest = text.split("\n")
+            first, *rest = with_flags(text).split("\n")
             console.print(Text(f"  {label:<9}{first}"))
             for line in rest:
                 console.print(Text(f"  {'':<9}  {line}"))

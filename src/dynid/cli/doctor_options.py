@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 from dynid.review import Finding
 from dynid.review.checks.changes import Contact, FrictionDrift, LoadChange
+from dynid.review.checks.coupled import CoupledDrives
 from dynid.review.checks.delay import DelayedTorque
 from dynid.review.checks.excitation import SameMotion, UnexcitedParameters
 from dynid.review.checks.gravity import GravityMissing, GravityUnseen, TiltedBase
@@ -14,11 +17,13 @@ from dynid.review.checks.torque import NoTorque
 __all__ = ["typed"]
 
 
-def typed(finding: Finding) -> str:
+def typed(finding: Finding, robot: str = "ROBOT") -> str:
     """Options that do what the fix of a finding says, beside a column map; empty where there is none; SI units."""
     match finding.measured:
         case DelayedTorque(seconds=seconds):
             return f"--delay {seconds:.5f}, or --delay auto"
+        case CoupledDrives(motor_torques=of_motors, n_dof=n_dof):
+            return f"--transmission FILE{' --gains ' + ','.join('1' * n_dof) if of_motors else ''}"
         case TiltedBase(gravity=gravity):
             return f"--gravity {' '.join(f'{component:.3f}' for component in gravity)} (without --mount)"
         case GravityMissing() | GravityUnseen():
@@ -36,7 +41,7 @@ def typed(finding: Finding) -> str:
         case NoTorque(has_currents=True):
             return "--gains K1,K2,…"
         case NoMotion() | SlowMotion() | ShortLog() | OneWay() | SameMotion() | UnexcitedParameters():
-            return "dynid excite ROBOT --out trajectory.csv"
+            return f"dynid excite {shlex.quote(robot)} --out trajectory.csv"
         case CarriedLoad():
             return "dynid payload MODEL LOG"
     return ""

@@ -150,7 +150,7 @@ def identify(
         raise RecordingError(
             "no training log given; dynid identify ROBOT LOG… --validate LOG… --out DIR, or dynid identify MANIFEST"
         )
-    typed_files = [path for path in (asked.get("bounds"), asked.get("columns")) if path is not None]
+    typed_files = [asked[name] for name in ("bounds", "columns", "transmission") if name in asked]
     refuse_replacing([Path(robot), *logs, *validate_on, *typed_files], (), unasked=folder_files(place))
     try:
         with progress("looking at the logs") as step:
@@ -158,13 +158,14 @@ def identify(
             step("writing")
             saved = dynid.save(result, place)
     except LogsRefused as refused:
-        return _tell_refusal(refused, json)
+        return _tell_refusal(refused, robot, json)
     except BadRows as bad:
         complain(
             str(bad), hint=f"dynid doctor {robot} {bad.log} --write-map map.toml lists them all and leaves them out"
         )
         return 2
-    show_findings([finding for finding in result.findings if finding.severity is not Severity.INFO], stderr=True)
+    told = [finding for finding in result.findings if finding.severity is not Severity.INFO]
+    show_findings(told, robot, stderr=True)
     for sentence in (*saved.warnings, *result.warnings):
         warn(sentence)
     tell(result, saved, json=json)
@@ -174,12 +175,12 @@ def identify(
     return 0 if asked.get("force") else 1
 
 
-def _tell_refusal(refused: LogsRefused, json: bool) -> int:
+def _tell_refusal(refused: LogsRefused, robot: str, json: bool) -> int:
     """Say what the doctor found; the exit code."""
     if json:
         emit_json({"status": "refused", "findings": findings_json(refused.findings), "files": {}})
     else:
-        show_findings(refused.findings, stderr=True)
+        show_findings(refused.findings, robot, stderr=True)
     complain(
         f"the doctor found errors in {refused.logs}, and nothing was written",
         hint="repair what it names (dynid doctor ROBOT LOG --write-map map.toml), or go on with --force",

@@ -61,6 +61,10 @@ class RobotOptions:
         str | None,
         Parameter(help="Last link of the arm that is meant, where the file has several; other joints are held."),
     ] = None
+    transmission: Annotated[
+        Path | None,
+        Parameter(help="TOML file of coupled drives, as of a wrist: which joints each motor turns with."),
+    ] = None
 
 
 @Parameter(name="*")

@@ -15,6 +15,7 @@ __all__ = [
     "FUNCTIONS",
     "GEAR_LOAD",
     "PATH",
+    "POSITION",
     "Formula",
     "exp",
     "fixed_number",
@@ -105,7 +106,7 @@ class Formula:
 
     @property
     def inputs(self) -> frozenset[str]:
-        """Names of the inputs it depends on: ``dq``, ``ddq``, ``load``, ``path``, ``shape``, ``state``."""
+        """Names of the inputs it depends on: ``q``, ``dq``, ``ddq``, ``load``, ``path``, ``shape``, ``state``."""
         return frozenset(node.name for node in self.postfix() if not node.parts and node.name != "number")
 
     def at(self, inputs: Mapping[Formula, Array]) -> Array:
@@ -123,6 +124,8 @@ class Formula:
         return FUNCTIONS[self.name](a)
 
 
+POSITION = Formula("q")
+"""Position of the joint (of the motor where joints are coupled), rad or m."""
 DQ = Formula("dq")
 """Velocity of the joint (of the motor where joints are coupled), rad/s or m/s."""
 DDQ = Formula("ddq")

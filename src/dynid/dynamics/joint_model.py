@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Int
 from dynid.chain.robot import JointType, Robot
-from dynid.dynamics.formula import DDQ, DQ, GEAR_LOAD, Formula, shape_number, state
+from dynid.dynamics.formula import DDQ, DQ, GEAR_LOAD, POSITION, Formula, shape_number, state
 from dynid.dynamics.kernels.formulas import follow_states, programs
 from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError
@@ -107,7 +107,7 @@ class JointModel(ABC):
     description: ClassVar[str]
     """What it is called in sentences: ``viscous friction``."""
     is_friction: ClassVar[bool] = True
-    """False for what belongs to the drive, such as the inertia of its rotor."""
+    """False for what belongs to the drive, such as the inertia of its rotor, and for springs."""
     kinds: ClassVar[tuple[Literal["viscous", "dry", "constant"], ...]] = ()
     """What it is the whole of: one kind of dry friction may stand for another; dry and constant parts are told apart
     only by reversals; viscous friction keeps the sense of a curve beyond the speeds of the log."""
@@ -200,7 +200,7 @@ class JointModel(ABC):
         """
         if self.needs_load and load is None:
             raise ParameterError(f"friction {self.name!r} needs the torque of the links: use it inside a TorqueModel")
-        inputs = {DQ: motion.dq, DDQ: motion.ddq} | ({} if load is None else {GEAR_LOAD: load})
+        inputs = {POSITION: motion.q, DQ: motion.dq, DDQ: motion.ddq} | ({} if load is None else {GEAR_LOAD: load})
         inputs |= {shape_number(k): row for k, row in enumerate(self._shape_rows(motion.n_dof))}
         if self.has_memory:
             known = self.states(motion.q) if states is None else states

@@ -33,8 +33,8 @@ __all__ = ["DesignProgress", "Excitation", "ExcitationStatus", "curve_motion", "
 
 _STAGES = ((8.0, 0.05, 0.18), (16.0, 0.025, 0.24), (32.0, 0.015, 0.29), (64.0, 0.01, 0.29))
 """Sharpness of the criterion, softness of dry friction (of the largest speed), share of the iterations."""
-_JUDGED = 1000
-"""Samples at which a finished candidate is judged, at least."""
+_JUDGED, _MAX_NUMBERS = 1000, 4e6
+"""Samples at which a finished candidate is judged, and numbers of a regressor above which it is judged at fewer."""
 _CANDIDATES, _LOST = 4, 0.05
 """Candidates that are kept, and by how much of its criterion one may be worse once it is certified."""
 _FINISHING = 1.0
@@ -184,8 +184,7 @@ class _Search:
                 unchecked=unchecked,
                 hurried=lambda: time.monotonic() > latest,
             )
-            states = curve.at(np.arange(_n_judged(gauge.basis)) * curve.length / _n_judged(gauge.basis))
-            final = self.objective.criterion.exact(self.objective.gram(states, self.objective.model))
+            final = self._score(curve)[0]
             done.append((final, assembly, curve))
             if final <= score + _LOST * abs(score) or time.monotonic() > latest:
                 break
@@ -197,21 +196,18 @@ class _Search:
         """Coefficients and centre (SI) of a point, brought closer to the joint limits where that is better."""
         gauge = self.objective.gauge
         found = [self.objective.coefficients(x, gauge=one) for one in (replace(gauge, density=_TIGHT), gauge)]
-        return min(found, key=lambda both: self._judged(*both)[0])
+        return min(found, key=lambda both: self._score(gauge.basis.curve(*both))[0])
 
-    def _judged(
-        self, coefficients: Float[Array, "n_free n_dof"], centre: Float[Array, " n_dof"]
-    ) -> tuple[float, float]:
+    def _score(self, curve: Curve) -> tuple[float, float]:
         """Criterion and condition number (dimensionless) of a curve, without smoothing."""
-        basis = self.objective.gauge.basis
-        n_judged = _n_judged(basis)
-        states = basis.curve(coefficients, centre).at(np.arange(n_judged) * basis.length / n_judged)
+        n_judged = _n_judged(self.objective.gauge.basis, self.objective.model)
+        states = curve.at(np.arange(n_judged) * curve.length / n_judged)
         G = self.objective.gram(states, self.objective.model)
         return self.objective.criterion.exact(G), ConditionNumber().exact(G)
 
     def offer(self, restart: int, x: Float[Array, "n_coordinates n_dof"]) -> None:
         """Keep a candidate if it is the best, judged without smoothing."""
-        score, shown = self._judged(*self.objective.coefficients(x))
+        score, shown = self._score(self.objective.gauge.basis.curve(*self.objective.coefficients(x)))
         with self.lock:
             # Ties and order of arrival must not matter, or threads would make the result random.
             if not self.best or (score, restart) < self.best[0][:2]:
@@ -238,6 +234,7 @@ def design_excitation(
     workers: int | None = None,
     seed: int = 0,
     progress: Callable[[DesignProgress], None] | None = None,
+    stop: threading.Event | None = None,
 ) -> Excitation:
     """A trajectory from rest to rest that shows the base parameters as well as can be found, inside every limit.
 
@@ -259,6 +256,7 @@ def design_excitation(
         workers: threads; as many as there are processors when None.
         seed: of the random points.
         progress: is called whenever a stage of a restart is done, with the best condition number so far.
+        stop: ends the search with the best so far once it is set, as Ctrl-C does.
 
     Raises:
         ExcitationError: the limits contradict each other, leave no pose to hold, or the start pose is outside them.
@@ -266,7 +264,7 @@ def design_excitation(
     began = time.monotonic()
     if min(repeats, restarts, max_iterations, 1 if workers is None else workers) < 1:
         raise ExcitationError("repeats, restarts, iterations and workers are counts of at least 1")
-    with finishing_on_interrupt() as stop:
+    with finishing_on_interrupt(stop) as asked:
         family = FourierBasis(5, 0.1) if basis is None else basis
         kept = MotionLimits.of(model.robot) if limits is None else limits
         if kept.joint_names != model.robot.joint_names:
@@ -277,7 +275,7 @@ def design_excitation(
         chosen = base_parameters(model) if base is None else base
         wanted = ConditionNumber() if criterion is None else criterion
         objective = Objective(model, chosen, Gauge(family, kept), wanted, paths, anchor, _n_samples(family, model))
-        search = _Search(objective, restarts, max_iterations, began + time_budget, progress, began, stop)
+        search = _Search(objective, restarts, max_iterations, began + time_budget, progress, began, asked)
         interrupted = _searched(search, seed, n_threads() if workers is None else workers)
         if not search.best:
             raise KeyboardInterrupt
@@ -287,7 +285,7 @@ def design_excitation(
     return Excitation(
         trajectory=assembly.trajectory,
         curve=curve,
-        report=assess(model, curve_motion(curve).motion(_n_judged(family) / family.length), base=chosen),
+        report=assess(model, curve_motion(curve).motion(_n_judged(family, model) / family.length), base=chosen),
         certificate=assembly.certificate,
         limits=kept,
         status=ExcitationStatus.INTERRUPTED if interrupted else late,
@@ -323,8 +321,9 @@ def _start_pose(
     return pose
 
 
-def _n_judged(basis: Basis) -> int:
-    return max(_JUDGED, 16 * basis.n_free)
+def _n_judged(basis: Basis, model: TorqueModel) -> int:
+    enough = min(_JUDGED, int(_MAX_NUMBERS / (model.n_dof * model.n_params)))
+    return max(enough, _n_samples(basis, model))
 
 
 def _n_samples(basis: Basis, model: TorqueModel) -> int:

@@ -55,12 +55,13 @@ class LogSettings:
     def with_torque(self, recording: Recording, robot: Robot) -> Recording:
         """A recording with joint torque (N·m or N): its own, or motor current times drive gain.
 
-        Where joints of `robot` are coupled, currents give torques of motors first; logged torques are of joints.
+        Where joints of `robot` are coupled, currents give torques of motors first. Logged torques are of joints, but
+        with gains (1 for torques in N·m) they are those of the motors behind their gears.
 
         Raises:
             RecordingError: currents without gains, gains without currents, or both torque and current to choose from.
         """
-        if self.gains is None or (self.remembered_gains and recording.tau is not None):
+        if self._keeps_torque(recording, robot):
             if recording.tau is None and recording.current is not None:
                 raise RecordingError(
                     f"{recording.source}: holds motor currents and no torques; give the drive gains (`gains`, N·m/A)"
@@ -70,7 +71,7 @@ class LogSettings:
 
     def with_raw_torque(self, log: RawLog, robot: Robot) -> RawLog:
         """The same for a raw log; without gains it stays as it is."""
-        if self.gains is None or (self.remembered_gains and log.tau is not None):
+        if self._keeps_torque(log, robot):
             return log
         return replace(log, tau=self._torque(log, robot))
 
@@ -136,10 +137,20 @@ class LogSettings:
             delay=_optional(content.get("delay"), "delay"),
         )
 
+    def _keeps_torque(self, log: Recording | RawLog, robot: Robot) -> bool:
+        """Whether the torque of a log is its own; a model of motor torques (gains of 1) has remembered that."""
+        if self.gains is None:
+            return True
+        of_motors = robot.transmission is not None and log.current is None and set(self.gains) == {1.0}
+        return self.remembered_gains and log.tau is not None and not of_motors
+
     def _torque(self, log: Recording | RawLog, robot: Robot) -> Float[Array, "n_samples n_dof"]:
         assert self.gains is not None
         if len(self.gains) != robot.n_dof:
             raise RecordingError(f"`gains` has {len(self.gains)} numbers, but {robot.name} has {robot.n_dof} joints")
+        drives = Drives(np.array(self.gains), transmission=robot.transmission)
+        if log.current is None and log.tau is not None and robot.transmission is not None:
+            return drives.joint_torque(log.tau)
         if log.current is None:
             raise RecordingError(
                 f"{log.source}: drive gains (`gains`) are given but the log has no currents i1…i{robot.n_dof}"
@@ -149,7 +160,7 @@ class LogSettings:
                 f"{log.source}: has torques and currents; leave the drive gains (`gains`) out to use the torques, "
                 "or map the torque columns away to use the currents"
             )
-        return Drives(np.array(self.gains), transmission=robot.transmission).joint_torque(log.current)
+        return drives.joint_torque(log.current)
 
 
 def _number(value: object, name: str) -> float:

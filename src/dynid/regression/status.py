@@ -14,10 +14,13 @@ class Status(enum.Enum):
     RANK_DEFICIENT = (
         "some base parameters are not excited; add a motion that excites them, or leave out their friction terms"
     )
-    NOT_CONVERGED = "the iteration reached max_iterations before it settled; raise it, or look for outliers"
+    NOT_CONVERGED = (
+        "the weights of the joints did not settle: contacts or spikes do that; leave them out (`until`, `from_`), "
+        "or raise max_iterations of the estimator in Python"
+    )
     STOPPED_EARLY = (
-        "the solver stopped before it reached its accuracy; raise max_iterations of its SolverSettings, the runs or "
-        "time_budget of a Retrieval, or widen the bounds"
+        "the solver stopped before it reached its accuracy; widen `bounds` or `total_mass`, give a search a longer "
+        "`time_budget`, or raise max_iterations of SolverSettings in Python"
     )
     INFEASIBLE_CONSTRAINTS = (
         "the constraints seem to contradict each other; widen the bounds, or lower the margin of Constraints"

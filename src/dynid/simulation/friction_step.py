@@ -60,6 +60,8 @@ class Resistance(NamedTuple):
     """(n_dof, n_lengths) its paths, rad or m."""
     soft: Array
     """(n_dof, 3) MuJoCo's friction: height, rate b in 1/s, and acceleration at which it slips."""
+    spring: Array
+    """(n_dof, 2) torque of position: per rad or m, and at zero, N·m or N."""
     load_links: Array
     """(n_dof, 10) links whose torque loads the gears; used where `load` is not zero."""
     curved: Array

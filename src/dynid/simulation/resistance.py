@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.formula import POSITION
 from dynid.dynamics.friction.mujoco import MUJOCO_RATE, MujocoFriction
 from dynid.dynamics.friction.presliding import Presliding
 from dynid.dynamics.joint_model import JointModel
@@ -48,6 +49,8 @@ class JointTables:
     """The term that is MuJoCo's friction."""
     slip: Float[Array, " n_dof"]
     """The velocity at which it slips, rad/s or m/s."""
+    springs: Float[Array, "n_dof n_terms 2"]
+    """Torque of position of each term: per rad or m, and at zero."""
     load_links: Float[Array, "n_dof 10"]
 
     @property
@@ -89,8 +92,8 @@ class JointTables:
         falls = np.any(fall != 0.0, axis=(1, 2))
         return Resistance(
             low, np.maximum(high, low), np.sum(own * self.load, axis=1), np.sum(own * self.viscous, axis=1), rise, fall,
-            self.grid, np.maximum(dahl, 0.0), self.length, soft, self.load_links, curved.astype(float),
-            falls.astype(float),
+            self.grid, np.maximum(dahl, 0.0), self.length, soft, np.einsum("jt,jtk->jk", own, self.springs),
+            self.load_links, curved.astype(float), falls.astype(float),
         )  # fmt: skip
 
 
@@ -117,6 +120,7 @@ def joint_tables(model: TorqueModel, fastest: float) -> JointTables:
     rise, fall = np.zeros((2, n_terms, n_dof, 2, len(sizes)))
     dahl_terms: list[int] = []
     lengths: list[Float[Array, " n_dof"]] = []
+    springs = np.zeros((n_dof, n_terms, 2))
     slip, soft_term, links, term = np.ones(n_dof), None, np.zeros((n_dof, 10)), 0
     for joint_model in model.joint_models:
         places = list(range(term, term + len(joint_model.terms)))
@@ -132,6 +136,9 @@ def joint_tables(model: TorqueModel, fastest: float) -> JointTables:
             continue
         if joint_model.has_memory:
             raise ParameterError(f"friction {joint_model.name} remembers, which the forward simulation does not know")
+        if any(POSITION.name in one.column.inputs for one in joint_model.terms):
+            springs[:, places] = _per_position(joint_model, n_dof)
+            continue
         if not joint_model.is_friction:
             continue
         if joint_model.needs_load:
@@ -153,7 +160,7 @@ def joint_tables(model: TorqueModel, fastest: float) -> JointTables:
                 fall[place, :, way, 1:] = np.cumsum(steps - out, axis=0).T
     length = np.stack(lengths, axis=1) if lengths else np.ones((n_dof, 0))
     return JointTables(
-        model, grid, low, high, load, viscous, rise, fall, tuple(dahl_terms), length, soft_term, slip, links
+        model, grid, low, high, load, viscous, rise, fall, tuple(dahl_terms), length, soft_term, slip, springs, links
     )
 
 
@@ -170,6 +177,21 @@ def _columns(
             f"friction {joint_model.name} depends on acceleration, which the forward simulation does not know"
         )
     return found
+
+
+def _per_position(joint_model: JointModel, n_dof: int) -> Float[Array, "n_dof n_terms 2"]:
+    """Torque per rad or m of position, and at zero.
+
+    Raises:
+        ParameterError: for anything but a straight spring.
+    """
+    q = np.repeat(np.array([[0.0], [1.0], [-2.0]]), n_dof, axis=1)
+    still = np.zeros_like(q)
+    at = [joint_model.columns(Motion(np.arange(3.0), q, v, v)) for v in (still, still + 1.0)]
+    stiffness = at[0][1] - at[0][0]
+    if not (np.allclose(at[0][2], at[0][0] - 2.0 * stiffness) and np.array_equal(at[0], at[1])):
+        raise ParameterError(f"{joint_model.name} is no straight spring, which the forward simulation does not know")
+    return np.stack([stiffness, at[0][0]], axis=2)
 
 
 def _is_straight(curve: Float[Array, "n_nodes n_dof"], sizes: Float[Array, " n_nodes"]) -> bool:

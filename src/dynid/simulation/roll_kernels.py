@@ -165,7 +165,7 @@ def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, q_out, d
                 low[j], high[j] = res.low[j] - res.load[j] * load[j], res.high[j] + res.load[j] * load[j]
         mass_matrix_and_bias(chain, qm, vm, zero, links, rotor, W, M, bias)
         for j in range(n):
-            force[j] -= bias[j]
+            force[j] -= bias[j] + res.spring[j, 0] * qm[j] + res.spring[j, 1]
         for j in range(n):
             ahead[j] = dq[j] - last[j]
         if not friction_step(M, force, res, low, high, dq, ahead, h, z, side, A, linear, impulse, u):

@@ -20,6 +20,7 @@ from dynid.validation.verdict import Verdict
 
 __all__ = [
     "BaseParameterJson",
+    "ChosenJson",
     "ErrorJson",
     "FindingJson",
     "IdentificationJson",
@@ -172,6 +173,22 @@ class ComparisonJson(TypedDict):
     validation_relative_error_percent: float
 
 
+class ChosenJson(TypedDict):
+    """One setting that was chosen by prediction of left-out segments."""
+
+    setting: str
+    """friction, rotor inertia, delay, motion (how positions are smoothed) or encoders."""
+    joint: str | None
+    """None where it is chosen for the arm as a whole."""
+    value: str | float | bool
+    """Names of the friction models joined by +, a delay in s, or whether there are rotor inertias."""
+    change_percent: float | None
+    """What the choice (or, where it was not taken, the alternative) makes of the left-out error: negative is a gain;
+    None where nothing was compared, or `reason` compares several."""
+    reason: str
+    """The same as a sentence."""
+
+
 class IdentificationJson(TypedDict):
     """All that `identify` tells."""
 
@@ -190,7 +207,7 @@ class IdentificationJson(TypedDict):
     rule: str
     conditioning: list[str]
     friction: list[str]
-    automatic: list[str]
+    chosen: list[ChosenJson]
     train: ValidationJson
     validation: list[ValidationJson]
     parameters: list[BaseParameterJson]

@@ -15,6 +15,7 @@ from dynid.arrays import Array, ArrayLike
 from dynid.chain.formats.assembly import read_bodies
 from dynid.chain.library import load_robot, robot_of_tree
 from dynid.chain.robot import Robot
+from dynid.chain.transmission import TransmissionLike, with_transmission
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.model import TorqueModel
@@ -76,6 +77,8 @@ class RobotKeywords(TypedDict, total=False):
     """Neither use nor check the inertias of the robot file."""
     tip: str | None
     """Last link of the arm that is meant; joints off the way to it are held. None is the whole robot."""
+    transmission: TransmissionLike | None
+    """Coupled drives: a TOML file, or the matrix itself; None is what the robot file says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,8 @@ class RobotOptions:
     """Whether inertias of the file are neither used nor checked."""
     tip: str | None = None
     """Last link of the arm that is meant; None for the whole robot, or what the log has."""
+    transmission: Path | tuple[tuple[float, ...], ...] | None = None
+    """File or rows of the matrix of coupled drives, dimensionless; None for what the robot file says."""
 
     @classmethod
     def of(
@@ -101,9 +106,17 @@ class RobotOptions:
         mount: tuple[float, float, float],
         ignore_inertials: bool,
         tip: str | None = None,
+        transmission: TransmissionLike | None = None,
     ) -> RobotOptions:
         """From what people give: joints to lock as texts or with their positions (rad or m), m/s², rad."""
-        return cls(lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip)
+        return cls(
+            lock=as_locks(lock),
+            gravity=gravity,
+            mount=mount,
+            ignore_inertials=ignore_inertials,
+            tip=tip,
+            transmission=_as_transmission(transmission),
+        )
 
     @classmethod
     def of_keywords(cls, keywords: RobotKeywords) -> RobotOptions:
@@ -114,7 +127,13 @@ class RobotOptions:
             keywords.get("mount", (0.0, 0.0, 0.0)),
             keywords.get("ignore_inertials", False),
             keywords.get("tip"),
+            keywords.get("transmission"),
         )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The transmission file, where there is one."""
+        return (self.transmission,) if isinstance(self.transmission, Path) else ()
 
     def load(self, robot: RobotLike) -> Robot:
         """The robot of a built-in name or a file, as these options say; a `Robot` as it is.
@@ -125,7 +144,8 @@ class RobotOptions:
         if isinstance(robot, Robot):
             if self != RobotOptions():
                 raise RobotError(
-                    "lock, gravity, mount, ignore_inertials and tip go with a robot file; give them to load_robot"
+                    "lock, gravity, mount, ignore_inertials, tip and transmission go with a robot file; "
+                    "give the first five to load_robot, and the last to `Robot`"
                 )
             return robot
         if not isinstance(robot, str | PathLike):
@@ -133,7 +153,7 @@ class RobotOptions:
         text = fspath(robot)
         if text.lower().endswith(LOG_ENDINGS):
             raise RobotError(f"{text}: is a log, no robot file; the robot comes first, then the logs")
-        return load_robot(
+        found = load_robot(
             text,
             lock=dict(locked_joint(item) for item in self.lock),
             gravity=self.gravity,
@@ -142,6 +162,10 @@ class RobotOptions:
             tip=self.tip,
             square=True,
         )
+        return self._coupled(found)
+
+    def _coupled(self, robot: Robot) -> Robot:
+        return robot if self.transmission is None else with_transmission(robot, self.transmission)
 
     def load_for(self, robot: RobotLike, log: LogSource, columns: ColumnMap | None) -> tuple[Robot, ColumnMap | None]:
         """The robot as these options say, of a file only the joints that the log is about, and how to read the log.
@@ -167,7 +191,7 @@ class RobotOptions:
             tip=self.tip,
             moving=choice.moving,
         )
-        return found, choice.columns
+        return self._coupled(found), choice.columns
 
     def _numbered_for(
         self, robot: RobotLike, log: LogSource, columns: ColumnMap | None
@@ -176,7 +200,7 @@ class RobotOptions:
         found = self.load(robot)
         if not self.lock or not isinstance(log, Path) or not log.is_file():
             return found, columns
-        whole = replace(self, lock=()).load(robot)
+        whole = replace(self, lock=(), transmission=None).load(robot)
         return found, numbered_through(whole.joint_names, found.joint_names, log, columns)
 
 
@@ -212,6 +236,17 @@ def as_locks(lock: Iterable[str] | Mapping[str, float]) -> tuple[str, ...]:
     if isinstance(lock, Mapping):
         return tuple(f"{name}={float(value)!r}" for name, value in lock.items())
     return tuple(lock)
+
+
+def _as_transmission(given: TransmissionLike | None) -> Path | tuple[tuple[float, ...], ...] | None:
+    if given is None or isinstance(given, str | PathLike):
+        return None if given is None else Path(given)
+    try:
+        return tuple(tuple(float(x) for x in row) for row in np.atleast_2d(np.asarray(given, dtype=float)))
+    except (TypeError, ValueError) as error:
+        raise RobotError(
+            f"`transmission`: expected a file or a matrix with a row for every motor, got {type(given).__name__}"
+        ) from error
 
 
 def as_logs(logs: LogLike | Sequence[LogLike], what: str = "logs") -> tuple[LogSource, ...]:

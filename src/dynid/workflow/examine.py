@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from dynid.arrays import Array
+from dynid.chain.transmission import TransmissionLike
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import RecordingError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
@@ -17,7 +18,7 @@ from dynid.recording.log_settings import LogSettings
 from dynid.review.examination import review_log
 from dynid.review.findings import Finding, Severity
 from dynid.workflow.contract import FindingJson, findings_json
-from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_gains, as_locks, as_logs, as_map
+from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_gains, as_logs, as_map
 from dynid.workflow.fit_options import DEFAULT_FRICTION
 from dynid.workflow.logs import Log
 from dynid.workflow.progress import Progress, silent
@@ -86,6 +87,7 @@ def examine(
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
     tip: str | None = None,
+    transmission: TransmissionLike | None = None,
     progress: Progress = silent,
 ) -> LogReview:
     """What is wrong with a log of a robot: what the command ``dynid doctor`` tells (SI); of a long log, its start.
@@ -104,14 +106,13 @@ def examine(
         mount: roll, pitch, yaw of the base in the world, rad.
         ignore_inertials: neither use nor check the inertias of the robot file.
         tip: last link of the arm that is meant, where the file has several; None is what the log has.
+        transmission: coupled drives, a TOML file or a matrix with a row for every motor; None is the robot file's.
         progress: hears what is being done.
 
     Raises:
         RecordingError: for a file that is no log of this robot.
     """
-    options = RobotOptions(
-        lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip
-    )
+    options = RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission)
     sources = as_logs(log, "log")
     if len(sources) != 1:
         raise RecordingError(f"log: expected one log, got {len(sources)}")

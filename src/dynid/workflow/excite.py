@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Unpack
@@ -16,6 +18,7 @@ from dynid.errors import ExcitationError
 from dynid.excitation.assembly import Assembly
 from dynid.excitation.criteria import assess, check_noise
 from dynid.excitation.design import DesignProgress, Excitation, design_excitation
+from dynid.excitation.interruption import finishing_on_interrupt
 from dynid.excitation.limits.certificate import certify
 from dynid.excitation.limits.clearance import Clearance
 from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, with_effort
@@ -69,7 +72,7 @@ def excite(
             The search: criterion, noise, after, start, restarts, time_budget, workers, seed.
             Limits to keep: margin, effort_margin, velocity, acceleration, jerk, floor, box, keep_out, clearance,
             thickness, self_collision, packages.
-            The robot file: lock, gravity, mount, ignore_inertials, tip.
+            The robot file: lock, gravity, mount, ignore_inertials, tip, transmission.
 
     Raises:
         ExcitationError: limits that contradict each other, a pose outside them, a rate that is too low.
@@ -77,11 +80,43 @@ def excite(
         DynidError: any other wrong input, naming the parameter and what was expected.
     """
     check_keywords(excite, keywords, ExciteKeywords)
-    options = RobotOptions.of_keywords(keywords)
-    loaded = options.load(robot)
+    began = time.monotonic()
+    with finishing_on_interrupt() as stop:
+        return _excited(
+            RobotOptions.of_keywords(keywords).load(robot),
+            lambda arm: as_torque_model(arm, friction, rotor_inertia=rotor_inertia),
+            rate,
+            _controllers(ros=ros, urscript=urscript, franka=franka),
+            keywords,
+            _Heard(progress, stop, began),
+            picture=picture,
+        )
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """What a job tells and hears while it runs."""
+
+    progress: Progress
+    stop: threading.Event
+    """Set by Ctrl-C: end with what there is."""
+    began: float
+    """Time at which the job began, s."""
+
+
+def _excited(
+    loaded: Robot,
+    model_of: Callable[[Robot], TorqueModel],
+    rate: float,
+    controllers: Mapping[str, Path],
+    keywords: ExciteKeywords,
+    heard: _Heard,
+    *,
+    picture: bool,
+) -> ExcitingTrajectory | ExcitingPoses:
     given = given_motion(keywords)
     search, keep = ExciteSearch.of(rate, keywords), ExciteLimits.of(keywords, given)
-    model = as_torque_model(loaded, friction, rotor_inertia=rotor_inertia)
+    model = model_of(loaded)
     inputs = _inputs(loaded, keywords)
     limits = keep.motion(loaded)
     clear = keep.clear(loaded, limits)
@@ -94,8 +129,8 @@ def excite(
     if given is not None and given.trajectory is not None:
         found, assembly = None, _again(given.trajectory, loaded, limits, paths)
     else:
-        found, assembly = _moved(search, model, base, limits, paths, known, progress)
-    run = Information.of(model, assembly.trajectory.motion(rate), noise_std=search.noise, base=base)
+        found, assembly = _moved(search, model, base, limits, paths, known, heard)
+    run = search.told(model, assembly.trajectory, base)
     judged = assembly.trajectory.motion(JUDGED_HZ + 4.0 * assembly.trajectory.bandwidth_hz)
     certificate = assembly.certificate
     return ExcitingTrajectory(
@@ -109,7 +144,7 @@ def excite(
         rate=rate,
         seed=search.seed,
         found=found,
-        controllers=_controllers(ros=ros, urscript=urscript, franka=franka),
+        controllers=controllers,
         picture=picture,
         inputs=inputs,
         notes=loaded.notes,
@@ -173,11 +208,11 @@ def _moved(
     limits: MotionLimits,
     paths: Sequence[PathLimit],
     known: Information | None,
-    progress: Progress,
+    heard: _Heard,
 ) -> tuple[Excitation | None, Assembly]:
     """A motion inside all limits, and how it was found where it was searched for."""
     basis, repeats = search.basis()
-    robot, seed = model.robot, search.seed
+    robot, seed, progress = model.robot, search.seed, heard.progress
     if not search.is_searched:
         if search.start is not None:
             raise ExcitationError(
@@ -209,7 +244,8 @@ def _moved(
         start=search.start,
         base=base,
         restarts=search.restarts,
-        time_budget=search.time_budget,
+        time_budget=max(search.time_budget - (time.monotonic() - heard.began), 0.0),
+        stop=heard.stop,
         workers=search.workers,
         seed=seed,
         progress=told,

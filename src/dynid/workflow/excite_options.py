@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Literal, TypedDict, get_args
@@ -41,6 +41,10 @@ CriterionName = Literal["condition", "scaled", "d-optimal"]
 """What the search makes small."""
 TrajectoryLike = str | PathLike[str] | Trajectory
 """A file of coefficients, or a `Trajectory`."""
+
+
+MAX_NUMBERS = 2e7
+"""Numbers of a regressor from which a prediction is made; more would take long and tell the same."""
 
 
 class ShapeKeywords(TypedDict, total=False):
@@ -193,9 +197,16 @@ class ExciteSearch:
             if trajectory.joint_names != model.robot.joint_names:
                 names = ", ".join(trajectory.joint_names)
                 raise ExcitationError(f"`after`: an earlier motion is for joints {names}, not this robot's")
-            told = Information.of(model, trajectory.motion(self.rate), noise_std=self.noise, base=base)
+            told = self.told(model, trajectory, base)
             known = told if known is None else known + told
         return known
+
+    def told(self, model: TorqueModel, trajectory: Trajectory, base: BaseParameters) -> Information:
+        """What a motion tells when it is measured at the rate; of many joints, fewer samples stand for all."""
+        numbers = trajectory.duration * self.rate * model.n_dof * model.n_params
+        thin = max(1.0, min(numbers / MAX_NUMBERS, self.rate / (20.0 * trajectory.bandwidth_hz + 20.0)))
+        few = Information.of(model, trajectory.motion(self.rate / thin), noise_std=self.noise, base=base)
+        return few if thin == 1.0 else replace(few.repeated(thin), seconds=few.seconds)
 
     def sought(self, known: Information | None, n_samples: float) -> DesignCriterion:
         """The criterion of the search, for a run measured at so many samples."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dynid.chain.robot import Robot
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.friction.table import FRICTION
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Plan, Samples
 from dynid.regression.estimate import Estimate
@@ -16,6 +17,7 @@ from dynid.regression.feasible.link_ranges import link_ranges
 from dynid.regression.feasible.link_spread import link_spreads
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
+from dynid.workflow.contract import ChosenJson
 from dynid.workflow.identify_job import IdentifyJob
 from dynid.workflow.logs import Log, compressed
 from dynid.workflow.motion_choice import attenuation_words, choose_motion
@@ -48,11 +50,35 @@ class FittedRows:
     """What noise of the positions takes off inertias, and a warning where it matters; empty where encoders are fine."""
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """What was chosen for the arm as a whole and what each choice gained, a sentence each."""
-        rotors = self.choice.rotors if self.choice is not None else ""
-        told = (rotors, self.delay.reason if self.delay is not None else "", self.encoders[0])
-        return tuple(text for text in told if text)
+    def chosen(self) -> list[ChosenJson]:
+        """What was chosen and what each choice gained: for the arm as a whole, then friction joint by joint."""
+        found: list[ChosenJson] = []
+        choice, delay = self.choice, self.delay
+        if choice is not None and choice.rotors is not None:
+            rotors = choice.rotors
+            found.append(_chosen("rotor inertia", None, rotors.taken, rotors.change_percent, rotors.reason))
+        if delay is not None:
+            found.append(_chosen("delay", None, delay.delay, delay.change_percent, delay.reason))
+        found += [
+            _chosen("motion", None, text.partition(":")[0].removeprefix("motion by "), None, text)
+            for text in self.samples.plan.choices
+            if text.startswith("motion by ")
+        ]
+        if self.encoders[0]:
+            found.append(_chosen("encoders", None, "as logged", None, self.encoders[0]))
+        if choice is not None:
+            for j, joint in enumerate(self.model.robot.joint_names):
+                names = "+".join(name for name in dict.fromkeys(choice.names[j]) if name in FRICTION) or "none"
+                before, after = float(choice.start_percent[j]), float(choice.left_out_percent[j])
+                change = 100.0 * (after / before - 1.0) if before > 0.0 else 0.0
+                found.append(_chosen("friction", joint, names, change, choice.reasons[j]))
+        return found
+
+
+def _chosen(
+    setting: str, joint: str | None, value: str | float | bool, change: float | None, reason: str
+) -> ChosenJson:
+    return {"setting": setting, "joint": joint, "value": value, "change_percent": change, "reason": reason}
 
 
 def fitted_rows(

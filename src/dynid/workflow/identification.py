@@ -19,6 +19,7 @@ from dynid.review.findings import Finding
 from dynid.validation.torque import Validation
 from dynid.validation.verdict import Verdict
 from dynid.workflow.contract import (
+    ChosenJson,
     IdentificationJson,
     base_parameters_json,
     findings_json,
@@ -95,7 +96,7 @@ class Identification(PrintsAsDocument):
             "rule": estimate.rule,
             "conditioning": list(self.samples.plan.choices),
             "friction": list(self.reasons),
-            "automatic": list(self.automatic),
+            "chosen": list(self.chosen),
             "train": validation_json(self.train),
             "validation": [validation_json(v) for v in self.validation],
             "parameters": base_parameters_json(estimate, self.bootstrap),
@@ -118,9 +119,10 @@ class Identification(PrintsAsDocument):
         return _texts(self.model.results.get("friction"))
 
     @property
-    def automatic(self) -> tuple[str, ...]:
-        """What was chosen for the arm as a whole, and what each choice gained, a sentence each."""
-        return _texts(self.model.results.get("automatic"))
+    def chosen(self) -> tuple[ChosenJson, ...]:
+        """What was chosen by prediction of left-out segments, and what each choice gained (%)."""
+        told = self.model.results.get("chosen")
+        return tuple(told) if isinstance(told, list) else ()
 
     def document(self) -> Document:
         """The result from top to bottom, as the terminal shows it."""
@@ -135,7 +137,7 @@ class Identification(PrintsAsDocument):
             Line("recording", f"{samples.source}   {rows}; {'; '.join(samples.plan.choices)}"),
             Line("fit", f"{estimate.estimator}   {steps}"),
             self._base_parameters(),
-            *(Line("chosen", reason) for reason in self.automatic),
+            *(Line("chosen", choice["reason"]) for choice in self.chosen if choice["joint"] is None),
             *(Line("friction", reason) for reason in self.reasons),
             *links,
             errors_grid(model, [("fit", self.train), *(("held out", v) for v in self.validation)]),

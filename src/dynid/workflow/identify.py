@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from dynid.arrays import Array, Float
+from dynid.chain.transmission import TransmissionLike
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
+from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.table import AUTO
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import DynidError, RecordingError, RegressionError
@@ -93,6 +95,7 @@ def identify(
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
     tip: str | None = None,
+    transmission: TransmissionLike | None = None,
     bootstrap: int = 0,
     raw: bool = False,
     force: bool = False,
@@ -109,8 +112,7 @@ def identify(
         estimator: ols, wls, robust, feasible or retrieval (the last two give links), or an `Estimator`.
         friction: none, names joined by +, or auto: what predicts best, joint by joint.
         rotor_inertia: add a rotor inertia to every joint; None chooses with friction auto, and adds none otherwise.
-        bounds: CSV with parameter,lower,upper.
-        total_mass: least and largest mass of all links, kg.
+        bounds, total_mass: CSV with parameter,lower,upper; least and largest mass of all links, kg.
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
@@ -122,7 +124,7 @@ def identify(
         lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
-        ignore_inertials, tip: do not use the inertias of the robot file; last link of the arm, None for the log's.
+        ignore_inertials, tip, transmission: no inertias of the file; last link of the arm; file or matrix of drives.
         bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
         seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
@@ -145,7 +147,7 @@ def identify(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
         ).with_links(ranges=ranges),
         log=LogOptions.of(from_, until, columns, gains, lowpass),
-        options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip),
+        options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
     )
     return run_identify(job, progress, workers=Workers.of(workers))
 
@@ -283,7 +285,7 @@ def _model(
             "fit": {
                 **texts_of(job.fit),
                 "estimator": estimate.estimator,
-                "rotor_inertia": any(not joint_model.is_friction for joint_model in fit.model.joint_models),
+                "rotor_inertia": any(joint_model.name == RotorInertia.name for joint_model in fit.model.joint_models),
                 "delay": "0" if job.fit.delay is None else job.fit.delay,
             },
             "log": texts_of(job.log),
@@ -311,7 +313,7 @@ def _model(
             "noise": estimate.uncertainty.noise.tolist(),
             "conditioning": list(plan.choices),
             "friction": [] if fit.choice is None else list(fit.choice.reasons),
-            "automatic": list(fit.reasons),
+            "chosen": [dict(choice) for choice in fit.chosen],
         },
         provenance=origin,
     )

@@ -86,6 +86,6 @@ class IdentifyJob:
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that the result depends on."""
-        named = [*self.logs, *self.validate_on, self.log.columns, self.fit.bounds]
+        named = [*self.logs, *self.validate_on, self.log.columns, self.fit.bounds, *self.options.files]
         robot = [] if isinstance(self.robot, Robot) or not Path(self.robot).exists() else [Path(self.robot)]
         return (*robot, *(path for path in named if isinstance(path, Path)))

@@ -9,11 +9,12 @@ from typing import TypedDict
 
 from dynid.chain.consistency import consistency
 from dynid.chain.robot import Joint, Robot
+from dynid.chain.transmission import TransmissionLike
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
-from dynid.workflow.doors import RobotLike, RobotOptions, as_locks, as_torque_model
+from dynid.workflow.doors import RobotLike, RobotOptions, as_torque_model
 
 __all__ = ["RobotInfo", "info"]
 
@@ -212,6 +213,7 @@ def info(
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
     tip: str | None = None,
+    transmission: TransmissionLike | None = None,
 ) -> RobotInfo:
     """Joints, limits, base parameters with their labels, and which parameters torque never shows (SI).
 
@@ -224,13 +226,12 @@ def info(
         mount: roll, pitch, yaw of the base in the world, rad.
         ignore_inertials: neither use nor check the inertias of the robot file.
         tip: last link of the arm that is meant; joints off the way to it are held.
+        transmission: coupled drives, a TOML file or a matrix with a row for every motor; None is the robot file's.
 
     Raises:
         RobotError: for what is no robot, naming file and element.
         UnknownName: for friction that does not exist.
     """
-    options = RobotOptions(
-        lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip
-    )
+    options = RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission)
     model = as_torque_model(options.load(robot), friction, rotor_inertia=rotor_inertia)
     return RobotInfo(model, base_parameters(model))

@@ -12,6 +12,7 @@ import numpy as np
 
 from dynid.arrays import ArrayLike
 from dynid.chain.robot import Robot
+from dynid.chain.transmission import TransmissionLike
 from dynid.dynamics.base_parameters import base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
@@ -22,7 +23,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.regression.reverse import ControllerSamples, Reverse, read_controller_samples
 from dynid.regression.status import Status
 from dynid.workflow.contract import BaseParameterJson, base_parameters_json
-from dynid.workflow.doors import RobotLike, RobotOptions, as_locks
+from dynid.workflow.doors import RobotLike, RobotOptions
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance
 
@@ -140,6 +141,7 @@ def reverse(
     mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ignore_inertials: bool = False,
     tip: str | None = None,
+    transmission: TransmissionLike | None = None,
     progress: Progress = silent,
 ) -> ReverseIdentification:
     """Base parameters (SI) from what a controller reports of its own model at still postures [Gaz2019]_.
@@ -155,14 +157,13 @@ def reverse(
         mount: roll, pitch, yaw of the base in the world, rad.
         ignore_inertials: neither use nor check the inertias of the robot file.
         tip: last link of the arm that is meant; joints off the way to it are held.
+        transmission: coupled drives, a TOML file or a matrix with a row for every motor; None is the robot file's.
         progress: hears what is being done.
 
     Raises:
         RecordingError: samples that cannot be read, or do not fit the robot.
     """
-    options = RobotOptions(
-        lock=as_locks(lock), gravity=gravity, mount=mount, ignore_inertials=ignore_inertials, tip=tip
-    )
+    options = RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission)
     progress("reading")
     loaded = options.load(robot)
     known = _as_samples(samples, loaded)
@@ -172,13 +173,14 @@ def reverse(
     named = loaded.source if isinstance(robot, Robot) else fspath(robot)
     origin = provenance(
         "reverse",
-        [Path(named), Path(samples) if isinstance(samples, str | PathLike) else known],
+        [Path(named), *options.files, Path(samples) if isinstance(samples, str | PathLike) else known],
         {
             "robot": named,
             "lock": list(options.lock),
             "gravity": None if options.gravity is None else list(options.gravity),
             "mount": list(options.mount),
             "ignore_inertials": options.ignore_inertials,
+            "transmission": None if loaded.transmission is None else loaded.transmission.tolist(),
         },
     )
     estimate = found.estimate

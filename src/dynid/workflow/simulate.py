@@ -82,7 +82,7 @@ def simulate(
             What the log gets wrong: noise_q, noise_dq, noise_tau, encoder_counts, torque_step, torque_offset, delay,
             jitter, stamp_noise, dropout, velocity, gains.
             The control loop: closed_loop, wrong, natural_frequency.
-            The robot file: lock, gravity, mount, ignore_inertials, tip.
+            The robot file: lock, gravity, mount, ignore_inertials, tip, transmission.
 
     Raises:
         UnknownKeyword: a keyword that does not exist, naming the nearest.

@@ -10,6 +10,7 @@ MODULES = (
     "stribeck",
     "load",
     "presliding",
+    "spring",
     "mujoco",
     "table",
 )

@@ -49,7 +49,7 @@ def programs(
         formulas: what to compute.
         shape: shape numbers (SI) of every joint.
         n_dof: number of joints.
-        mask: 0 for joints where the formulas are 0; with it, formulas of load or state are `GIVEN`.
+        mask: 0 for joints where the formulas are 0; with it, formulas of position, load or state are `GIVEN`.
     """
     whole = [list(formula.postfix()) for formula in formulas]
     length = max(map(len, whole), default=0) + 2

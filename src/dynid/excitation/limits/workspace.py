@@ -13,7 +13,7 @@ from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import States
 
-__all__ = ["KeepOut", "Workspace", "WorkspaceLimit", "link_origins"]
+__all__ = ["KeepOut", "Workspace", "WorkspaceLimit", "link_frames", "link_origins"]
 
 _ALONG = (0.25, 0.5, 0.75, 1.0)
 """Where points are taken on the straight line from one link origin to the next."""
@@ -66,9 +66,10 @@ def link_origins(
     return _origins(chain_arrays(robot), q, tool)
 
 
-def _origins(
-    chain: ChainArrays, q: Float[Array, "n_samples n_dof"], tool: Vector3 | None
-) -> Float[Array, "n_samples n_points 3"]:
+def link_frames(
+    chain: ChainArrays, q: Float[Array, "n_samples n_dof"]
+) -> tuple[Float[Array, "n_dof n_samples 3 3"], Float[Array, "n_dof n_samples 3"]]:
+    """Rotation and origin (m) of every link in the base frame, at positions `q` (rad or m)."""
     n_samples, n_dof = q.shape
     R, p = np.empty((n_dof, n_samples, 3, 3)), np.empty((n_dof, n_samples, 3))
     for i in range(n_dof):
@@ -80,6 +81,13 @@ def _origins(
         if up >= 0:
             p[i] = p[up] + np.einsum("nij,nj->ni", R[up], p[i])
             R[i] = R[up] @ R[i]
+    return R, p
+
+
+def _origins(
+    chain: ChainArrays, q: Float[Array, "n_samples n_dof"], tool: Vector3 | None
+) -> Float[Array, "n_samples n_points 3"]:
+    R, p = link_frames(chain, q)
     points = np.moveaxis(p, 0, 1)
     if tool is None:
         return points

@@ -8,8 +8,9 @@ MODULES = (
     "programme",
     "certificate",
     "mass_matrix",
-    "feasible",
+    "faces",
     "link_spread",
+    "feasible",
     "link_ranges",
 )
 """The order of this folder: a module imports only those before it."""

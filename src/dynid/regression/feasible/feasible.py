@@ -11,11 +11,13 @@ from dynid.arrays import Array, Float
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.estimate import Estimate, LinkBelief, full_estimate
 from dynid.regression.feasible.link_prior import LinkPrior
+from dynid.regression.feasible.link_spread import off_the_boundary
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.feasible.programme import solve
 from dynid.regression.feasible.solver import SolverSettings
 from dynid.regression.least_squares import joint_weights
 from dynid.regression.problem import Regression
+from dynid.regression.status import Status
 from dynid.regression.uncertainty import uncertainty
 
 __all__ = ["Feasible"]
@@ -55,15 +57,18 @@ class Feasible:
             residual=stacked.rest,
             solver=self.solver,
         )
+        theta, belief = solution.theta, None if solution.known is None else _belief(solution.known, counted)
+        if belief is not None and solution.status is not Status.STOPPED_EARLY and np.all(np.isfinite(theta)):
+            theta = off_the_boundary(theta, regression, self.constraints.compile(regression.model), belief)
         return full_estimate(
             self,
             regression,
-            solution.theta,
+            theta,
             weights=weights,
             status=solution.status,
             labels=solution.labels,
             rule=solution.rule,
-            belief=None if solution.known is None else _belief(solution.known, counted),
+            belief=belief,
         )
 
     def _counted(self, regression: Regression, weights: Float[Array, " n_dof"]) -> Float[Array, " n_dof"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
@@ -11,20 +10,19 @@ import numpy as np
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.inertia import InertialParameters
 from dynid.regression.constraints.compiled import CompiledConstraints
-from dynid.regression.constraints.cones import PSEUDO_INERTIA, ConeBlock, smat, svec
+from dynid.regression.constraints.cones import ConeBlock, slack
 from dynid.regression.estimate import Estimate, LinkBelief
+from dynid.regression.feasible.faces import Face, mean_from_face, near_faces, second_moment_from_face
 from dynid.regression.problem import Regression
 
-__all__ = ["PRIOR_ONLY", "LinkSpread", "LinkSpreads", "link_spreads"]
+__all__ = ["PRIOR_ONLY", "LinkSpread", "LinkSpreads", "link_spreads", "off_the_boundary"]
 
 PRIOR_ONLY = 0.05
 """Share of the data below which a number is nothing but prior: they took less than 2.5 % off its prior σ."""
 _JOINT_LEASH = 1e-6
 """Information that joint terms have beside the data, relative to that of the data on each alone: none to speak of."""
-_PUSHED = 0.1
-"""In units of σ: a condition whose multiplier pushes the answer by less does not hold it."""
-_TAIL = 6.0
-"""In units of σ: a normal cut off further out than this is an exponential."""
+_SHARES = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
+"""Of the way from the mode to the mean of a posterior, tried in this order until every condition holds."""
 _STEP = 1e-6
 """Relative step of the derivatives of a link's centre of mass and inertia."""
 
@@ -122,12 +120,79 @@ def link_spreads(
         compiled: the constraints of the fit.
         covariance: of the base parameters, in the units of their leading parameters; that of the estimate when None.
     """
-    belief, theta = estimate.belief, estimate.theta
+    belief, theta, n = estimate.belief, estimate.theta, estimate.model.n_inertial
     if belief is None or theta is None:
         return None
+    sigma = estimate.uncertainty.covariance if covariance is None else covariance
+    free, cov, faces = _posterior(theta, regression, compiled, belief, sigma)
+    for face in faces:
+        cov = _cut(cov, face)
+    cov = _pinned(cov, compiled.pins)
+    before = belief.factor @ belief.factor.T
+    now, unheld = cov[:n, :n], free[:n, :n]
+    inner = np.linalg.solve(belief.factor, np.linalg.solve(belief.factor, unheld).T)
+    shares = 1.0 - np.diag(inner).reshape(-1, 10).mean(axis=1)
+    parts = [slice(i, i + 10) for i in range(0, n, 10)]
+    links = tuple(
+        _of_link(theta[p], now[p, p], unheld[p, p], before[p, p], float(share))
+        for p, share in zip(parts, shares, strict=True)
+    )
+    return LinkSpreads(links, float(np.sqrt(max(np.sum(now[:n:10, :n:10]), 0.0))))
+
+
+def off_the_boundary(
+    theta: Float[Array, " n_params"], regression: Regression, compiled: CompiledConstraints, belief: LinkBelief
+) -> Float[Array, " n_params"]:
+    """θ (SI) moved from the mode to the mean of the posterior along the faces of links that hold it.
+
+    On a face with multiplier λ the density falls as exp(−λs) away from it, so its mean lies inside: far where the data
+    hardly push, near where they do. Where a condition would break, θ moves less.
+    """
+    # The covariance that goes with the weights of the fit: where to move is no matter of its own σ.
+    _, cov, faces = _posterior(theta, regression, compiled, belief, np.full((1, 1), np.nan))
+    for link in range(regression.model.n_dof):
+        held = [face for face in faces if face.bends and face.link == link]
+        if held:
+            theta = _moved(theta, cov, held, compiled)
+    return theta
+
+
+def _moved(
+    theta: Float[Array, " n_params"],
+    cov: Float[Array, "n_params n_params"],
+    held: Sequence[Face],
+    compiled: CompiledConstraints,
+) -> Float[Array, " n_params"]:
+    """θ moved off the faces of one link at the least cost, as far as every condition allows."""
+    normals = np.array([face.normal for face in held]).T
+    variances = np.einsum("ik,ij,jk->k", normals, cov, normals)
+    wanted = np.array([mean_from_face(f.room, f.push, v) - f.room for f, v in zip(held, variances, strict=True)])
+    step = cov @ normals @ np.linalg.lstsq(normals.T @ cov @ normals, wanted, rcond=1e-9)[0]
+    step -= _along_pins(step, compiled.pins)
+    before = [slack(block, theta) for block in compiled.blocks]
+    for share in _SHARES:
+        moved = theta + share * step
+        if all(slack(block, moved) >= min(0.0, room) for block, room in zip(compiled.blocks, before, strict=True)):
+            return moved
+    return theta
+
+
+def _along_pins(step: Float[Array, " n_params"], pins: ConeBlock) -> Float[Array, " n_params"]:
+    """The part of a step that would break the equalities."""
+    return np.linalg.lstsq(pins.A, pins.A @ step, rcond=None)[0] if len(pins.b) else np.zeros_like(step)
+
+
+def _posterior(
+    theta: Float[Array, " n_params"],
+    regression: Regression,
+    compiled: CompiledConstraints,
+    belief: LinkBelief,
+    covariance: Float[Array, "n_base n_base"],
+) -> tuple[Float[Array, "n_params n_params"], Float[Array, "n_params n_params"], list[Face]]:
+    """Covariance of θ without constraints, with the curvature of those that hold it, and the faces near θ (SI)."""
     stacked = regression.stacked(belief.weights)
-    n = estimate.model.n_inertial
-    RK = stacked.R @ estimate.base.K
+    n = regression.model.n_inertial
+    RK = stacked.R @ regression.base.K
     effect = np.linalg.norm(RK[:, n:], axis=0)
     T = np.zeros((len(theta), len(theta)))
     T[:n, :n] = belief.factor
@@ -137,23 +202,11 @@ def link_spreads(
     offset = theta - np.concatenate([belief.mean, np.zeros(len(theta) - n)])
     gradient = RK.T @ (RK @ theta - stacked.rho)
     gradient[:n] += np.linalg.solve(belief.factor.T, np.linalg.solve(belief.factor, offset[:n]))
-    Q = _in_noise_units(stacked.R, estimate.uncertainty.covariance if covariance is None else covariance)
-    free = _covariance(F, own, [], Q)
-    faces = _faces(compiled, theta, gradient, T @ free @ T.T, belief)
+    Q = _in_noise_units(stacked.R, covariance)
+    free = T @ _covariance(F, own, [], Q) @ T.T
+    faces = near_faces(compiled, theta, gradient, free, belief)
     held = _covariance(F, own, [T.T @ bend for face in faces for bend in face.bends], Q)
-    cov = T @ held @ T.T
-    for face in faces:
-        cov = _cut(cov, face)
-    cov = _pinned(cov, compiled.pins)
-    before = belief.factor @ belief.factor.T
-    shares = 1.0 - np.diag(free)[:n].reshape(-1, 10).mean(axis=1)
-    now, unheld = cov[:n, :n], (T @ free @ T.T)[:n, :n]
-    parts = [slice(i, i + 10) for i in range(0, n, 10)]
-    links = tuple(
-        _of_link(theta[p], now[p, p], unheld[p, p], before[p, p], float(share))
-        for p, share in zip(parts, shares, strict=True)
-    )
-    return LinkSpreads(links, float(np.sqrt(max(np.sum(now[:n:10, :n:10]), 0.0))))
+    return free, T @ held @ T.T, faces
 
 
 def _in_noise_units(
@@ -180,135 +233,14 @@ def _covariance(
     return 0.5 * (cov + cov.T)
 
 
-@dataclass(frozen=True, eq=False)
-class _Face:
-    """A condition a·θ + b ≥ 0 that holds, or may hold, the answer."""
-
-    normal: Float[Array, " n_params"]
-    """a, over θ."""
-    room: float
-    """a·θ + b at the answer, ≥ 0."""
-    push: float
-    """Its multiplier, ≥ 0: how fast log density falls away from it."""
-    bends: tuple[Float[Array, " n_params"], ...] = ()
-    """Rows over θ whose squares the curvature of the cone adds to the information."""
-
-
-def _faces(
-    compiled: CompiledConstraints,
-    theta: Float[Array, " n_params"],
-    gradient: Float[Array, " n_params"],
-    cov: Float[Array, "n_params n_params"],
-    belief: LinkBelief,
-) -> list[_Face]:
-    """The conditions near the answer with their multipliers; matrices as one face an eigenvector."""
-    flat = [(a, max(room, 0.0)) for block in compiled.blocks for a, room in _flat(block, theta)]
-    near = [(a, room) for a, room in flat if room < np.sqrt(max(float(a @ cov @ a), 0.0))]
-    faces: list[_Face] = []
-    left = gradient
-    matrices = [block for block in compiled.blocks if block.kind == "psd" and block.link >= 0 and len(block.b) == 10]
-    if near:
-        from scipy.optimize import nnls
-
-        # Each condition is scaled by its own σ, so that kilograms and metres weigh alike.
-        rough = [a for block in matrices for a in _rank_ones(block.link, theta, None, belief)[0]]
-        normals = np.array([*(a for a, _ in near), *rough]).T
-        sizes = np.sqrt(np.maximum(np.einsum("ik,ij,jk->k", normals, cov, normals), np.finfo(float).tiny))
-        scale = np.sqrt(np.maximum(np.diag(cov), np.finfo(float).tiny))
-        pushes = nnls(normals / sizes * scale[:, None], gradient * scale, maxiter=50 * normals.shape[1])[0] / sizes
-        faces += [_Face(a, room, float(push)) for (a, room), push in zip(near, pushes, strict=False)]
-        left = gradient - normals[:, : len(near)] @ pushes[: len(near)]
-    for block in matrices:
-        faces += _matrix_faces(block.link, theta, left, cov, belief)
-    return faces
-
-
-def _flat(block: ConeBlock, theta: Float[Array, " n_params"]) -> list[tuple[Float[Array, " n_params"], float]]:
-    """The rows of a linear block, or the tangent plane of a second-order cone: normal and room."""
-    values = block.at(theta)
-    if block.kind == "nonnegative":
-        return [(a, float(room)) for a, room in zip(block.A, values, strict=True)]
-    if block.kind == "second order":
-        size = float(np.linalg.norm(values[1:])) or 1.0
-        return [(block.A[0] - values[1:] @ block.A[1:] / size, float(values[0] - size))]
-    return []
-
-
-def _rank_ones(
-    link: int, theta: Float[Array, " n_params"], gradient: Float[Array, " n_params"] | None, belief: LinkBelief
-) -> tuple[list[Float[Array, " n_params"]], Float[Array, " 4"], Float[Array, " 4"], Float[Array, "4 10 10"]]:
-    """Eigenvectors of the pseudo-inertia X (the prior's body is 1): normals over θ, eigenvalues, multipliers, mixed.
-
-    At an optimum X and its multiplier commute; their difference separates directions in which X alone vanishes.
-    """
-    own = slice(10 * link, 10 * link + 10)
-    body = InertialParameters(belief.mean[own]).pseudo_inertia
-    L = np.linalg.cholesky(body + np.diag([np.trace(body[:3, :3])] * 3 + [0.0]))
-    inner = np.linalg.inv(L)
-    X = inner @ smat(PSEUDO_INERTIA @ theta[own]) @ inner.T
-    C = np.column_stack([svec(inner @ smat(column) @ inner.T) for column in PSEUDO_INERTIA.T])
-    Y = np.zeros((4, 4)) if gradient is None else smat(np.linalg.solve(C.T, gradient[own]))
-    vectors = np.linalg.eigh(X / np.trace(X) - Y / max(float(np.sum(np.abs(np.linalg.eigvalsh(Y)))), 1e-300))[1]
-    entries = np.zeros((4, 4, len(theta)))
-    for i in range(4):
-        for j in range(4):
-            product = np.outer(vectors[:, i], vectors[:, j])
-            entries[i, j, own] = svec(0.5 * (product + product.T)) @ C
-    values = np.einsum("ki,kl,li->i", vectors, X, vectors)
-    pushes = np.einsum("ki,kl,li->i", vectors, Y, vectors)
-    return [entries[i, i] for i in range(4)], values, pushes, entries
-
-
-def _matrix_faces(
-    link: int,
-    theta: Float[Array, " n_params"],
-    gradient: Float[Array, " n_params"],
-    cov: Float[Array, "n_params n_params"],
-    belief: LinkBelief,
-) -> list[_Face]:
-    r"""The faces of one link's pseudo-inertia.
-
-    Where X₀₀ = 0 holds the answer with multiplier λ, positive X asks for :math:`X_{00} \ge X_{0j}^2 / X_{jj}`:
-    moving X₀ⱼ costs :math:`\lambda X_{0j}^2 / X_{jj}`.
-    """
-    normals, values, pushes, entries = _rank_ones(link, theta, gradient, belief)
-    pushes = np.maximum(pushes, 0.0)
-    stds = np.sqrt([max(float(a @ cov @ a), np.finfo(float).tiny) for a in normals])
-    holds = (pushes * stds > _PUSHED) & (values < stds)
-    # An eigenvalue that is itself held is about as large as its multiplier lets it be.
-    sizes = np.maximum(values, 0.0) + np.where(holds, 1.0 / np.where(holds, pushes, 1.0), 0.0)
-    faces = []
-    for i in range(4):
-        bends = tuple(
-            np.sqrt(2.0 * pushes[i] / max(sizes[j], np.finfo(float).tiny)) * entries[i, j]
-            for j in range(4)
-            if holds[i] and j != i
-        )
-        faces.append(_Face(normals[i], max(float(values[i]), 0.0), float(pushes[i]), bends))
-    return faces
-
-
-def _cut(cov: Float[Array, "n_params n_params"], face: _Face) -> Float[Array, "n_params n_params"]:
+def _cut(cov: Float[Array, "n_params n_params"], face: Face) -> Float[Array, "n_params n_params"]:
     """The covariance (over θ, about the mode) once the far side of a face is cut off; exact for one face."""
     reach = cov @ face.normal
     variance = float(face.normal @ reach)
     if not variance > 0.0:
         return cov
-    kept = _second_moment(face.room, face.push, variance) / variance
+    kept = second_moment_from_face(face.room, face.push, variance) / variance
     return cov - np.outer(reach, reach) * (max(1.0 - kept, 0.0) / variance)
-
-
-def _second_moment(room: float, push: float, variance: float) -> float:
-    """About s = room, of the density exp(−push·s − (s − room)²/2·variance) on s ≥ 0."""
-    std = np.sqrt(variance)
-    mean = room - push * variance
-    alpha = -mean / std
-    if alpha > _TAIL:
-        rate = alpha / std
-        return float(2.0 / rate**2 - 2.0 * room / rate + room**2)
-    hazard = math.exp(-0.5 * alpha**2) / (math.sqrt(2.0 * math.pi) * 0.5 * math.erfc(alpha / math.sqrt(2.0)))
-    middle = mean + std * hazard
-    return float(variance * max(1.0 + alpha * hazard - hazard**2, 0.0) + (middle - room) ** 2)
 
 
 def _pinned(cov: Float[Array, "n_params n_params"], pins: ConeBlock) -> Float[Array, "n_params n_params"]:

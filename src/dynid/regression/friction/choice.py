@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -24,8 +25,9 @@ from dynid.regression.friction.search import (
     leave_out,
     shared_information,
 )
+from dynid.regression.friction.springs import Elsewhere, holds_elsewhere, is_sprung
 
-__all__ = ["FrictionChoice", "choose_friction"]
+__all__ = ["FrictionChoice", "RotorChoice", "choose_friction"]
 
 START = "viscous+coulomb+offset"
 """Friction of the first fit, which tells the noise of each joint and the load of its gear."""
@@ -33,6 +35,23 @@ PASSES = 2
 """Times that all joints are gone through: the choice of one changes what the others' rows say about the links."""
 AUTO_START = "viscous+coulomb"
 """What a joint starts from."""
+
+
+@dataclass(frozen=True)
+class RotorChoice:
+    """Whether every joint has a rotor inertia, and what that changes."""
+
+    taken: bool
+    change_percent: float
+    """Error on left-out segments with rotors over that without, less one, %; joints are weighted by their noise."""
+
+    @property
+    def reason(self) -> str:
+        """The choice as a sentence."""
+        said = f"error on left-out segments {self.change_percent:+.1f} %, joints weighted by their noise"
+        if self.taken:
+            return f"rotor inertia at every joint: {said}"
+        return f"no rotor inertia: with one at every joint the {said}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +70,8 @@ class FrictionChoice:
     """The same with viscous, Coulomb and offset, percent."""
     weights: Float[Array, " n_dof"]
     """One over the noise of each drive, 1/(N·m)."""
-    rotors: str = ""
-    """Why every joint has a rotor inertia, or none has; empty where that was not asked."""
+    rotors: RotorChoice | None = None
+    """Whether every joint has a rotor inertia; None where that was not asked."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -83,7 +102,8 @@ def choose_friction(
         RegressionError: a joint never reverses, so that dry friction and offset cannot be told apart.
     """
     automatic = isinstance(friction, str) and friction.strip() == AUTO
-    candidates = _candidates(friction, automatic)
+    given = {model.name for model in rows.model.joint_models}
+    candidates = tuple(model for model in _candidates(friction, automatic) if model.name not in given)
     if automatic and simulator is not None:
         candidates = (*candidates, *friction_models(simulator))
     if not automatic:
@@ -95,9 +115,9 @@ def choose_friction(
     if rows.prior is not None:
         rows = replace(rows, prior=np.sqrt(search.rows_as_one(columns, weights)) * rows.prior)
         search = replace(search, rows=rows)
-    rotors_why = ""
+    rotors_choice = None
     if rotors:
-        candidates, columns, rotors_why = search.with_rotors(candidates, columns, weights)
+        candidates, columns, rotors_choice = search.with_rotors(candidates, columns, weights)
         weights = search.weights(columns)
     start, picked, models = np.zeros(rows.n_dof), list[Picked](), candidates
     book: Dictionary | None = None
@@ -111,7 +131,12 @@ def choose_friction(
         if sweep == 0:
             start = np.array([search.start_errors(j, columns[j], shared, weights[j]).sum() for j in range(rows.n_dof)])
         picked = [
-            search.pick(j, book, leave_out(rows, j, book.D[j], book.parent, shared, weights[j]))
+            search.pick(
+                j,
+                book,
+                leave_out(rows, j, book.D[j], book.parent, shared, weights[j]),
+                partial(holds_elsewhere, rows, j, book, shared, weights[j]),
+            )
             for j in range(rows.n_dof)
         ]
         picked = refined(rows, models, picked, shared, weights)
@@ -128,7 +153,7 @@ def choose_friction(
         left_out_percent=np.array([100.0 * np.sqrt(pick.error) for pick in picked]),
         start_percent=100.0 * np.sqrt(start),
         weights=weights,
-        rotors=rotors_why,
+        rotors=rotors_choice,
     )
 
 
@@ -217,7 +242,7 @@ class _Search:
         candidates: tuple[JointModel, ...],
         columns: list[Float[Array, "_ _"]],
         weights: Float[Array, " n_dof"],
-    ) -> tuple[tuple[JointModel, ...], list[Float[Array, "_ _"]], str]:
+    ) -> tuple[tuple[JointModel, ...], list[Float[Array, "_ _"]], RotorChoice]:
         """Candidates and first columns (SI) with rotor inertias, unless the logs are predicted worse with them.
 
         Every drive has a rotor, and a gear that magnifies it: that is assumed until shown to be wrong.
@@ -234,12 +259,11 @@ class _Search:
         worse = gain.sum() < -float(np.std(gain, ddof=1)) * np.sqrt(len(gain))
         before = float(errors[0].sum())
         change = 100.0 * (np.sqrt(float(errors[1].sum()) / before) - 1.0) if before > 0.0 else 0.0
-        said = f"error on left-out segments {change:+.1f} %, joints weighted by their noise"
         if worse:
-            return candidates, columns, f"no rotor inertia: with one at every joint the {said}"
-        return (rotor, *candidates), wider, f"rotor inertia at every joint: {said}"
+            return candidates, columns, RotorChoice(False, change)
+        return (rotor, *candidates), wider, RotorChoice(True, change)
 
-    def pick(self, j: int, book: Dictionary, problem: LeaveOut) -> Picked:
+    def pick(self, j: int, book: Dictionary, problem: LeaveOut, elsewhere: Elsewhere) -> Picked:
         """The models of one drive, on the grid of shape numbers."""
         joint = self.rows.model.robot.joint_names[j]
         if not self.automatic:
@@ -248,12 +272,12 @@ class _Search:
             reason = f"{joint}: as asked for; error on left-out segments {_percent(errors)}"
             return _picked(book, atoms, errors, reason)
         names = [model.name for model in book.models]
-        drives = [book.of(k)[0] for k, model in enumerate(book.models) if not model.is_friction]
+        drives = [book.of(k)[0] for k, model in enumerate(book.models) if model.name not in FRICTION]
         atoms = [*drives, *(book.of(names.index(model.name))[0] for model in friction_models(AUTO_START))]
         errors = problem.left_out(book.columns(atoms))
         trail = [f"{AUTO_START} {_percent(errors)}"]
         while True:
-            best = self._best_move(j, book, problem, atoms, errors)
+            best = self._best_move(j, book, problem, atoms, errors, elsewhere)
             if best is None:
                 break
             text, atoms, errors = best
@@ -261,7 +285,13 @@ class _Search:
         return _picked(book, atoms, errors, f"{joint}: error on left-out segments, {' → '.join(trail)}")
 
     def _best_move(
-        self, j: int, book: Dictionary, problem: LeaveOut, atoms: list[int], errors: Float[Array, " n_folds"]
+        self,
+        j: int,
+        book: Dictionary,
+        problem: LeaveOut,
+        atoms: list[int],
+        errors: Float[Array, " n_folds"],
+        elsewhere: Elsewhere,
     ) -> tuple[str, list[int], Float[Array, " n_folds"]] | None:
         """The change of models that predicts best for its price, or None when none is sure to pay."""
         total, price = float(errors.sum()), MIN_GAIN * float(errors.sum())
@@ -274,6 +304,8 @@ class _Search:
             sure = float(np.std(gain, ddof=1)) * np.sqrt(len(gain)) if more > 0 else 0.0
             profit = total - float(found.sum()) - price * more
             if profit > 0.0 and gain.sum() > sure and (best is None or profit > best[0]):
+                if is_sprung(book, trial) and not is_sprung(book, atoms) and not elsewhere(atoms, trial):
+                    continue
                 best = (profit, text, trial, found)
         return None if best is None else best[1:]
 
@@ -300,7 +332,7 @@ class _Search:
                     yield f"{model.label} for {other.label}", self._trial(book, problem, rest, k)
         for a, model in present.items():
             # Viscous friction stays: it keeps the sense of the curve beyond the speeds of the log. So do rotors.
-            if "viscous" not in model.kinds and model.is_friction:
+            if "viscous" not in model.kinds and model.name in FRICTION:
                 yield f"without {model.label}", self._settled(book, problem, [kept for kept in atoms if kept != a])
 
     def _trial(self, book: Dictionary, problem: LeaveOut, atoms: Sequence[int], model: int) -> list[int]:

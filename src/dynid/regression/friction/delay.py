@@ -41,9 +41,14 @@ class DelayChoice:
     """Whether `best` predicts better by more than the standard error over the segments, and by 1 % or more."""
 
     @property
+    def change_percent(self) -> float:
+        """What `best` makes of the error on left-out segments, %: negative where it falls."""
+        return 100.0 * (self.after / self.before - 1.0) if self.before > 0.0 else 0.0
+
+    @property
     def reason(self) -> str:
         """The choice as a sentence."""
-        change = 100.0 * (self.after / self.before - 1.0) if self.before > 0.0 else 0.0
+        change = self.change_percent
         if self.sure:
             return f"torque lags by {1e3 * self.best:.2f} ms: error on left-out segments {change:+.1f} %"
         tried = f"{1e3 * self.best:.1f} ms would change the error on left-out segments by {change:+.1f} %"

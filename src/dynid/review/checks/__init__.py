@@ -16,6 +16,7 @@ MODULES = (
     "columns",
     "gravity",
     "delay",
+    "coupled",
     "changes",
     "payload",
     "excitation",

@@ -12,7 +12,7 @@ from dynid.arrays import Array, Int
 from dynid.recording.column_map import EVERY, ColumnMap
 from dynid.review.checks.torque_units import DATA_SHEET, TorqueSize, torque_scale_repair
 from dynid.review.equations.hypothesis import Hypothesis, HypothesisFit
-from dynid.review.equations.search import CERTAIN, Searched
+from dynid.review.equations.search import CERTAIN, LIKELY, Searched
 from dynid.review.equations.sizes import torque_sizes
 from dynid.review.findings import Finding, Measured, Severity, number
 from dynid.review.look import Look
@@ -24,6 +24,7 @@ DISAGREE = 1.5
 """RMS residual of all joints over what they have on their own that is worth telling; 1 is normal."""
 OFF = 1.3
 """Factor on a torque from which on it is told; the search snaps smaller ones to 1."""
+NOT_CERTAIN = "likely but not certain: compare signs, units and order of the columns with the controller's"
 DOUBTFUL = "not certain enough to change anything: compare signs, units and order of the columns with the controller's"
 
 
@@ -91,7 +92,7 @@ class MisreadColumns:
     @property
     def fix(self) -> str:
         if self.probability < CERTAIN:
-            return DOUBTFUL
+            return NOT_CERTAIN if self.probability >= LIKELY else DOUBTFUL
         if self.change == "scale":
             return DATA_SHEET
         if not self.twin:
@@ -143,14 +144,15 @@ def _effect(look: Look, found: Searched) -> dict[str, Any]:
 
 def _finding(found: Searched, code: str, measured: Measured, repair: ColumnMap, joint: str | None = None) -> Finding:
     """An error where the evidence is decisive and every value makes sense; a warning, or information, otherwise."""
-    severity = Severity.ERROR if found.is_round else Severity.WARNING
+    severity = Severity.ERROR if found.is_round and found.decisive else Severity.WARNING
+    told = found.decisive or found.likely
     return Finding(
         code=code,
-        severity=severity if found.decisive else Severity.INFO,
+        severity=severity if told else Severity.INFO,
         joint=joint,
         measured=measured,
         probability=found.probability,
-        repair=repair if found.decisive else None,
+        repair=repair if told else None,
     )
 
 

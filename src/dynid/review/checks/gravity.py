@@ -111,10 +111,11 @@ def find_gravity(look: Look) -> Look:
 
 
 def _weighed(found: Searched, code: str, measured: Measured, severity: Severity) -> Finding:
-    """A finding as grave as that where the evidence is decisive, else information."""
+    """A finding as grave as that where the evidence is decisive; a warning where it is good, else information."""
+    less = Severity.WARNING if found.likely else Severity.INFO
     return Finding(
         code=code,
-        severity=severity if found.decisive else Severity.INFO,
+        severity=severity if found.decisive else less,
         measured=measured,
         probability=found.probability,
     )

@@ -6,6 +6,7 @@ from dynid.review.checks.as_read import REPAIRED, find_repairs
 from dynid.review.checks.changes import find_changes
 from dynid.review.checks.clipping import find_effort_limit
 from dynid.review.checks.columns import find_misread_columns
+from dynid.review.checks.coupled import find_coupled_drives
 from dynid.review.checks.delay import find_delay
 from dynid.review.checks.excitation import find_unexcited
 from dynid.review.checks.filtered import find_filtered_torque
@@ -77,6 +78,7 @@ TORQUE_CHECKS: tuple[Check, ...] = (
     Check(name="columns", codes=COLUMNS, run=find_misread_columns, needs=EQUATIONS),
     Check(name="gravity", codes=("tilted-base", "torque-without-gravity"), run=find_gravity, needs=EQUATIONS),
     Check(name="delay", codes=("delay",), run=find_delay, needs=EQUATIONS),
+    Check(name="coupled drives", codes=("coupled-drives",), run=find_coupled_drives, needs=EQUATIONS),
     Check(name="changes", codes=("load-change", "contact", "drift"), run=find_changes, needs=EQUATIONS),
     Check(name="payload", codes=("payload",), run=find_payload, needs=EQUATIONS),
     Check(name="excitation", codes=("unexcited", "same-motion"), run=find_unexcited, needs=EQUATIONS),

@@ -8,6 +8,7 @@ MODULES = (
     "sizes",
     "hypothesis",
     "evidence",
+    "coupling",
     "effects",
     "bursts",
     "gravity_direction",

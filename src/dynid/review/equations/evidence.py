@@ -54,6 +54,10 @@ ONE_SIGN, ALL_SIGNS, JOINT, ORDER, SWAP, MOUNT, UNIT, FREE_SCALE, ANY_TILT, WEIG
 """How often logs have each fault, as the practice of the field goes: a torque or a position of one joint counted the
 other way round, every torque, all signals of one joint, joints sorted by name or reversed, any two columns exchanged, a
 wall or ceiling, a unit, a factor that is that of no unit, a base at any angle, and torques without gravity."""
+OUTSIDE = log(0.02)
+"""Share of joints outside the limits of the robot file though they are read rightly: zeros differ."""
+SLACK = 0.05
+"""Width of the limits, relative, by which positions may lie outside them."""
 FACTOR_PRICE = 2.5
 """Price of a factor that is that of no unit: of a range of e⁵ (gears and rated currents) e^2.5 is told by chance."""
 
@@ -69,6 +73,10 @@ class Evidence:
     """Of frictions that brake and inertias that are positive."""
     size: float
     """Of torques of this size."""
+    alike: float
+    """Of torques that look like those of the expected arm."""
+    place: float
+    """Of positions inside the limits of the robot file."""
     prior: float
     """How often this happens."""
     segments: Float[Array, " n_segments"]
@@ -79,7 +87,7 @@ class Evidence:
     @property
     def told(self) -> float:
         """What the log tells: logarithm of a likelihood up to a constant."""
-        return self.likelihood + self.physics + self.size
+        return self.likelihood + self.physics + self.size + self.alike + self.place
 
     @property
     def total(self) -> float:
@@ -120,6 +128,14 @@ class LogEvidence:
             self._kept = (key, found, torque_sizes(self.arm, found.rows, hypothesis.gravity))
         return self._kept[1:]
 
+    def log_place(self, q: Float[Array, "n_rows n_dof"]) -> float:
+        """Logarithm of the likelihood that positions (rad or m) are where they are, by the limits of the robot file."""
+        limits = [joint.limits for joint in self.arm.robot.joints]
+        lower, upper = (np.array([getattr(limit, side) for limit in limits]) for side in ("lower", "upper"))
+        slack = np.where(np.isfinite(upper - lower), SLACK * (upper - lower), 0.0)
+        outside = (np.min(q, axis=0) < lower - slack) | (np.max(q, axis=0) > upper + slack)
+        return OUTSIDE * int(np.count_nonzero(outside))
+
     def of(self, hypothesis: Hypothesis, *, segments: bool = False, rival: float = -np.inf) -> Evidence:
         """The evidence for a hypothesis; segment by segment where asked, and coarse where far below a `rival` total."""
         columns, sizes = self.columns(hypothesis)
@@ -135,6 +151,8 @@ class LogEvidence:
             likelihood=float(np.logaddexp.reduce(told[:, 0]) - np.log(len(told))),
             physics=float(told[best, 1]),
             size=sizes.log_evidence(hypothesis.tau_order, hypothesis.tau_scale),
+            alike=sizes.log_alike(hypothesis.tau_order, np.sign(hypothesis.tau_scale)),
+            place=self.log_place(columns.rows.q),
             prior=log_prior(hypothesis, robot.joint_names, robot.gravity),
             segments=fits[best].segments() / heat if segments else np.zeros(SEGMENTS),
             residual=np.sqrt(fits[best].variance) / fits[best].swing,

@@ -26,10 +26,12 @@ from dynid.review.equations.hypothesis import (
 from dynid.review.equations.rows import Arm, ThinRows
 from dynid.review.equations.torque_scales import AGREED
 
-__all__ = ["CERTAIN", "Searched", "search_reading", "suspicious"]
+__all__ = ["CERTAIN", "LIKELY", "Searched", "search_reading", "suspicious"]
 
 CERTAIN = 0.99
 """Probability from which on a reading is taken for right: one false alarm in a hundred logs that are read otherwise."""
+LIKELY = 0.95
+"""Probability from which on a reading is worth a warning: one in twenty is a false alarm."""
 PROBABLE = 0.5
 """Probability below which a reading is not worth a word."""
 NOISY = 0.1
@@ -73,6 +75,12 @@ class Searched:
     def decisive(self) -> bool:
         """Whether the evidence for the reading leaves no doubt."""
         return self.changed and self.probability >= CERTAIN and not self.contradicted
+
+    @property
+    def likely(self) -> bool:
+        """Whether the evidence is good, and every value and angle one that occurs in practice."""
+        told = self.changed and self.probability >= LIKELY and not self.contradicted
+        return told and self.is_round and self.tilt is None
 
     @property
     def is_round(self) -> bool:

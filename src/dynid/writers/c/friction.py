@@ -59,6 +59,7 @@ class JointCode:
         self.code = code
         self.prefix = prefix
         self.robot = robot
+        self.q = motor_values(code, robot, "q")
         self.dq = motor_values(code, robot, "dq")
         self.ddq = motor_values(code, robot, "ddq")
         C = robot.transmission
@@ -73,7 +74,7 @@ class JointCode:
 
     def column(self, term: JointTerm) -> Scalar:
         """Torque of the motor per unit of the term."""
-        motion = {"dq": self.dq[term.joint], "ddq": self.ddq[term.joint]}
+        motion = {"q": self.q[term.joint], "dq": self.dq[term.joint], "ddq": self.ddq[term.joint]}
         load = {"load": self.load[term.joint]} if self.load else {}
         return formula_code(self.code, self.prefix, term.formula, motion | load | term_inputs(term))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MODULES = (
     "page",
     "drawing",
+    "animation",
     "charts",
     "friction_charts",
     "link_charts",

@@ -16,6 +16,7 @@ from dynid.regression.problem import Regression
 from dynid.review.findings import Finding
 from dynid.validation.torque import Contributions, Validation, contributions
 from dynid.workflow.identification import Comparison, Identification
+from dynid.writers.report.animation import moving_arm
 from dynid.writers.report.charts import (
     bars_figure,
     correlation_figure,
@@ -72,6 +73,7 @@ def identification_report(result: Identification) -> Report:
         ),
         _unseen(model, train, held_out, drawn, n_points),
         _parts(model, samples, n_points),
+        _motion(model, samples),
         _compared(estimate, train, held_out, result.comparisons),
         _base_parameters(estimate),
         *([_links(model, estimate, samples)] if model.links else []),
@@ -122,6 +124,17 @@ def _glance(
         tiles.append(Tile("Mass of all links", f"{sure} kg", f"{where}, see Links"))
     table = joint_table(robot, samples, estimate)
     return Section("Robot and data", tuple(notes), (table,), tiles=tuple(tiles))
+
+
+def _motion(model: IdentifiedModel, samples: Samples) -> Section:
+    """The arm through the longest segment of the training log."""
+    longest = max(samples.segments, key=lambda one: one.motion.t[-1] - one.motion.t[0])
+    motion, seconds = longest.motion, longest.motion.t[-1] - longest.motion.t[0]
+    what = (
+        f"The arm through {seconds:.1f} s of the training log; press play, or drag the slider. Links are drawn as lines"
+    )
+    figure = moving_arm(model.model.robot, motion.t, motion.q)
+    return Section("The arm in motion", (f"{what} with a thickness, from joint to joint.",), figures=(figure,))
 
 
 def _findings(findings: Sequence[Finding]) -> Section:
@@ -251,11 +264,18 @@ def _friction(model: IdentifiedModel, samples: Samples) -> Section:
     names = torque_model.robot.joint_names
     rows = tuple((name, *(f"{x:.4g}" for x in values)) for name, values in zip(names, own, strict=True))
     headers = ("joint", *(f"{term.name} / {term.units[0]}" for term in terms))
-    told = [model.results.get(name) for name in ("automatic", "friction")]
-    texts = tuple(f"{text}." for reasons in told if isinstance(reasons, list) for text in reasons)
+    texts = tuple(f"{text}." for text in _choices(model))
     lead = "Measured torque less that of links and rotors, over velocity, and the friction that was identified."
     figures = friction_figures(torque_model, model.parameters, *_friction_cloud(model, samples))
     return Section("Friction", (lead, *texts, *_shape_texts(model)), (Table(headers, rows),), figures)
+
+
+def _choices(model: IdentifiedModel) -> list[str]:
+    """What was chosen for the arm as a whole, then why each joint has which friction."""
+    chosen, friction = model.results.get("chosen"), model.results.get("friction")
+    whole = [choice for choice in chosen if isinstance(choice, dict)] if isinstance(chosen, list) else []
+    told = [str(choice.get("reason")) for choice in whole if choice.get("joint") is None]
+    return [*told, *(map(str, friction) if isinstance(friction, list) else ())]
 
 
 def _friction_cloud(

@@ -129,13 +129,16 @@ class Figure:
     """Figures with the same link share their horizontal zoom."""
     flat: Figure | None = None
     """What is drawn in place of a three-dimensional figure on paper, and where the browser has no WebGL."""
+    frames: tuple[dict[str, object], ...] = ()
+    """Plotly's frames of a figure that moves; its layout holds the buttons and the slider that play them."""
 
     def __repr__(self) -> str:
         return f"Figure({self.title or self.caption!r}, {counted(len(self.data), 'trace')})"
 
     def as_json(self) -> str:
         """Traces and layout, safe to stand inside a script element."""
-        return _script_safe({"data": self.data, "layout": self.layout})
+        moving = {"frames": self.frames} if self.frames else {}
+        return _script_safe({"data": self.data, "layout": self.layout, **moving})
 
 
 def _script_safe(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The page of a trajectory: joint curves against their limits, the search over time, a strip of poses."""
+"""The page of a trajectory: the arm in motion, joint curves against their limits, the search, a strip of poses."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dynid.excitation.limits.clearance import Clearance
 from dynid.excitation.limits.motion_limits import EffortLimit, MotionLimits
 from dynid.excitation.limits.workspace import link_origins
 from dynid.excitation.trajectory import Trajectory
+from dynid.writers.report.animation import moving_arm
 from dynid.writers.report.drawing import Trace, chain_lines, curve, line, packed, panel, shown
 from dynid.writers.report.page import Figure, Report, Section, Tile
 
@@ -22,6 +23,7 @@ _SAMPLES = 1500
 """Points of a curve: the width of a wide screen."""
 _POSES = 9
 """Poses of the strip, which still can be told apart on paper."""
+_PLAY = "Press play, or drag the slider; drag the arm to look at it from another side."
 _DASHES = ("solid", "dash", "dot", "dashdot")
 """Tell curves apart once the eight colours are used up."""
 
@@ -63,7 +65,8 @@ def trajectory_report(
         verdict += f" that excites its {n_base} base parameters with condition number {condition_number:.4g}"
     verdict += f". It uses at most {100.0 * max(largest.values()):.0f} % of any limit of the joints."
     sections = [
-        Section("At a glance", (), tiles=tuple(tiles)),
+        Section("At a glance", () if clear is None else (f"Clearance: {clear}.",), tiles=tuple(tiles)),
+        Section("The arm in motion", (_PLAY,), figures=(moving_arm(robot, t, states.q, clear=clear),)),
         Section(
             "Curves against their limits",
             ("Every quantity as a share of its limit; 1 and −1 are the limits.",),

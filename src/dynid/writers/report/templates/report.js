@@ -92,6 +92,8 @@
       console.error(error);
       return;
     }
+    // Frames stay with a chart until it is purged; they hold no colours, so a change of theme leaves them as they are.
+    if (spec.frames && !printing && !(place._transitionData && place._transitionData._frames.length)) { Plotly.addFrames(place, spec.frames); }
     if (place.dataset.state !== "drawn") {
       place.dataset.state = "drawn";
       if (place.dataset.link) { place.on("plotly_relayout", function (change) { follow(place, change); }); }
