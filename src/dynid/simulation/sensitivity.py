@@ -141,7 +141,7 @@ def sensitivities(
     """
     assert run.trace is not None, "derivatives need a traced run"
     count = int(run.trace.filled[0])
-    trace = StepTrace(*(np.ascontiguousarray(part[:count]) for part in run.trace[:-1]), run.trace.filled)
+    trace = _filled(run.trace, count)
     n, n_base = arm.model.n_dof, base.n_base
     a = (trace.after - trace.before) / trace.h[:, None]
     Gq, Gv, M = _inverse_dynamics(arm, trace, a)
@@ -164,6 +164,11 @@ def sensitivities(
         for j in range(n):
             out[:, j, n_base + 2 * n + j] += 1.0
     return Sensitivities(out, np.arange(len(out)) * float(every))
+
+
+def _filled(trace: StepTrace, count: int) -> StepTrace:
+    cut = [np.ascontiguousarray(part[:count]) for part in trace[:-1]]
+    return trace._replace(**dict(zip(StepTrace._fields[:-1], cut, strict=True)))
 
 
 def _inverse_dynamics(

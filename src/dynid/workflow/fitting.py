@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dynid.regression.friction.delay import DelayChoice
     from dynid.regression.friction.rows import FrictionRows
 
-__all__ = ["FittedRows", "fitted_rows", "with_link_numbers"]
+__all__ = ["FittedRows", "fitted_rows", "simulator_friction", "with_link_numbers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def _fitted_rows(
     from dynid.regression.friction.delay import choose_delay
 
     progress("searching friction curves")
-    simulator = _simulator(model.robot)
+    simulator = simulator_friction(model.robot)
     rows = _search_rows(job, model, logs, held)
     choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator)
     delay = None
@@ -122,7 +122,7 @@ def _fitted_rows(
     )
 
 
-def _simulator(robot: Robot) -> str | None:
+def simulator_friction(robot: Robot) -> str | None:
     """The friction that the simulator of the robot file applies: who brings an MJCF file means MuJoCo."""
     path = Path(robot.source)
     if path.suffix.lower() not in (".xml", ".mjcf") or not path.is_file():

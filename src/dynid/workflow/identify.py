@@ -35,10 +35,11 @@ from dynid.regression.status import Status
 from dynid.review.checks.overlap import overlap_findings
 from dynid.review.examination import review_log
 from dynid.review.findings import Finding, Severity
+from dynid.simulation.joint_controller import JointController
 from dynid.validation.left_out import left_out_error
 from dynid.validation.torque import compare_torque
 from dynid.validation.verdict import judge
-from dynid.workflow.contract import findings_json
+from dynid.workflow.contract import ChosenJson, findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
 from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
@@ -49,6 +50,7 @@ from dynid.workflow.other_fits import compared_with_others
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
+from dynid.workflow.refine import driven_logs, for_simulator, refined_estimate
 from dynid.workflow.workers import Workers
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
@@ -85,6 +87,9 @@ def identify(
     ranges: bool = False,
     delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
+    refine: Literal["rollout"] | None = None,
+    controller: str | PathLike[str] | JointController | None = None,
+    reference: LogLike | None = None,
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
@@ -118,6 +123,9 @@ def identify(
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
         min_velocity: mask rows slower than this, rad/s, or auto.
+        refine: rollout for Gauss–Newton on simulated motions after the linear fit, taken if held-out ones improve.
+        controller: ctrl.toml or `JointController` that drove logs without torque; its command stands for the torque.
+        reference: log with t and q that the controller was asked for, where the logs have no columns for it.
         from_, until: the part of the training logs to use, s.
         columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
         gains: drive gains in N·m/A, for logs of motor current.
@@ -145,7 +153,9 @@ def identify(
         bootstrap=bootstrap,
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
-        ).with_links(ranges=ranges),
+        ).with_links(ranges=ranges, refine=refine),
+        controller=Path(controller) if isinstance(controller, str | PathLike) else controller,
+        reference=None if reference is None else as_logs(reference, "reference")[0],
         log=LogOptions.of(from_, until, columns, gains, lowpass),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
     )
@@ -171,17 +181,21 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     settings = replace(settings, columns=columns)
     logs = tuple(Log.of(source, robot, settings, job.log.from_, job.log.until) for source in job.logs)
     held_out = tuple(Log.of(source, robot, settings) for source in job.validate_on)
+    logs, held_out, drive = driven_logs(job, logs, held_out)
+    job = for_simulator(job, robot)
     model = job.fit.torque_model(robot)
     base = base_parameters(model)
     findings = _reviewed(job, base, logs, held_out)
     fit = fitted_rows(job, model, base, logs, progress)
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
+    estimate, gained = refined_estimate(job, estimate, fit, logs, held_out, drive, progress)
     resampled = _resampled(job, fit.regression, progress)
     progress("leaving out runs in turn")
     without = _left_out_runs(job, estimate, fit)
     progress("predicting")
-    made = _model(job, estimate, fit, (*logs, *held_out), findings, None if without is None else without.statistics)
+    told = None if without is None else without.statistics
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, told, gained)
     result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
@@ -272,6 +286,7 @@ def _model(
     logs: Sequence[Log],
     findings: Sequence[Finding],
     residuals: ResidualStatistics | None,
+    gained: Sequence[ChosenJson],
 ) -> IdentifiedModel:
     """The estimate with all that later jobs need of it."""
     plan = fit.samples.plan
@@ -313,7 +328,7 @@ def _model(
             "noise": estimate.uncertainty.noise.tolist(),
             "conditioning": list(plan.choices),
             "friction": [] if fit.choice is None else list(fit.choice.reasons),
-            "chosen": [dict(choice) for choice in fit.chosen],
+            "chosen": [dict(choice) for choice in (*fit.chosen, *gained)],
         },
         provenance=origin,
     )

@@ -11,6 +11,7 @@ from dynid.arrays import Array
 from dynid.chain.robot import Robot
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_settings import LogSettings
+from dynid.simulation.joint_controller import JointController
 from dynid.workflow.doors import LogSource, RobotLike, RobotOptions, as_gains, as_map
 from dynid.workflow.fit_options import FitOptions
 
@@ -79,6 +80,10 @@ class IdentifyJob:
     seed: int = 0
     bootstrap: int = 0
     """Number of bootstrap refits; 0 for none."""
+    controller: Path | JointController | None = None
+    """Controller that drove logs without torque."""
+    reference: LogSource | None = None
+    """What it was asked for, where the logs have no columns for it."""
     fit: FitOptions = field(default_factory=FitOptions)
     log: LogOptions = field(default_factory=LogOptions)
     options: RobotOptions = field(default_factory=RobotOptions)
