@@ -26,7 +26,7 @@ from dynid.workflow.progress import Progress
 from dynid.workflow.references import asked_reference, commanded_log
 from dynid.workflow.shooting import Shot, ShotState, refined_parameters, shot_error
 
-__all__ = ["Drive", "Refinement", "driven_logs", "for_simulator", "refined_estimate", "refined_fit"]
+__all__ = ["Drive", "Refinement", "driven_logs", "for_simulator", "open_shots", "refined_estimate", "refined_fit"]
 
 HORIZON = 0.5
 """Length of open-loop windows, s: long enough for inertia and friction to show, short enough to be almost linear."""
@@ -34,10 +34,14 @@ CLOSED_HORIZON = 2.0
 """Length of closed-loop windows, s: the controller keeps them near."""
 ROW = 0.02
 """Time between the rows of a window, s."""
+COMMANDED = 0.05
+"""Weight of rows whose torque is a command that nobody measured, against measured ones: they hang on its delay."""
 HELD_OUT = 0.25
 """Share of the training log whose windows decide, where there is no held-out log."""
 MOST_SHOTS = 60
 """Windows that are fitted at most, spread evenly."""
+MOST_LOOPS = 12
+"""Closed-loop windows that are fitted at most: they are longer, and every delay is tried on them."""
 STATE_MARGIN = 2.0
 """Standard deviation of a start over that of the noise in it: a low-pass bends what it smooths."""
 
@@ -100,10 +104,10 @@ def refined_fit(
         raise ConfigError(f"`refine` rollout: {error}") from error
     plain = np.ones(arm.model.n_dof) if estimate.weights is None else estimate.weights
     weights = plain if estimate.belief is None else estimate.belief.weights
-    prior = regression.stacked(weights)
-    shots = _open_shots(arm, recording, samples) if drive is None else _closed_shots(arm, recording, samples, drive)
+    prior = regression.stacked(weights * (1.0 if drive is None else COMMANDED))
+    shots = open_shots(arm, recording, samples) if drive is None else _closed_shots(arm, recording, samples, drive)
     keep = len(shots) if held_out and drive is None else max(1, round((1.0 - HELD_OUT) * len(shots)))
-    fitted, rest = _spread(shots[:keep]), shots[keep:]
+    fitted, rest = _spread(shots[:keep], MOST_SHOTS if drive is None else MOST_LOOPS), shots[keep:]
     progress("refining on rollouts")
     period = 0.0 if drive is None else 1.0 / (drive.controller.rate_hz or recording.rate_hz)
     delay = 0.0 if drive is None else drive.controller.delay
@@ -183,12 +187,12 @@ def refined_estimate(
     return done.estimate, (told,)
 
 
-def _spread(shots: Sequence[Shot]) -> list[Shot]:
-    chosen = np.unique(np.linspace(0, len(shots) - 1, min(len(shots), MOST_SHOTS)).round().astype(int))
+def _spread(shots: Sequence[Shot], most: int) -> list[Shot]:
+    chosen = np.unique(np.linspace(0, len(shots) - 1, min(len(shots), most)).round().astype(int))
     return [shots[k] for k in chosen]
 
 
-def _open_shots(arm: SimulatedArm, recording: Recording, samples: Samples) -> list[Shot]:
+def open_shots(arm: SimulatedArm, recording: Recording, samples: Samples) -> list[Shot]:
     """Windows one after the other, with what noise does to them: that of a log with as much noise again."""
     noisy = noisier(recording, samples)
     rate, model = samples.plan.low_pass.rate_hz, arm.model

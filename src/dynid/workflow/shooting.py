@@ -25,7 +25,7 @@ from dynid.simulation.sensitivity import sensitivities
 
 __all__ = ["Shot", "ShotState", "refined_parameters", "shot_cost", "shot_error"]
 
-ITERATIONS = 5
+ITERATIONS = 6
 """Gauss–Newton steps at most."""
 SHARES = (1.0, 0.5, 0.25, 0.1)
 """Parts of a step that are tried until the cost falls."""
@@ -35,8 +35,8 @@ INDEPENDENT = 4.0
 """Independent rows that a joint has in a window: errors of a rollout grow together, a start, a drift and their bend."""
 BIAS_STD = 0.02
 """What encoders may be off by before the data, rad or m."""
-DELAY_STEPS = (-1.0, -0.5, 0.5, 1.0)
-"""Changes of the command's delay that are tried in every iteration, relative to the sampling time."""
+DELAY_STEPS = ((-1.0, -0.5, 0.5, 1.0), (-0.5, 0.5))
+"""Changes of the command's delay that are tried in the first iterations, relative to the sampling time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,14 +160,14 @@ def refined_parameters(
         return shot_cost(arm, shots, candidate) + float(rest @ rest)
 
     now = cost(state)
-    for _ in range(ITERATIONS):
-        if free_delay:
-            tried = [replace(state, delay=max(state.delay + x * free_delay, 0.0)) for x in DELAY_STEPS]
-            costs = [cost(candidate) for candidate in tried]
-            if min(costs) < now:
-                state, now = tried[int(np.argmin(costs))], min(costs)
+    for iteration in range(ITERATIONS):
         before = now
-        state, now = _advanced(arm, base, shots, prior, estimator, state, now, cost)
+        tried = [state]
+        if free_delay and iteration < len(DELAY_STEPS):
+            tried += [replace(state, delay=max(state.delay + x * free_delay, 0.0)) for x in DELAY_STEPS[iteration]]
+        # A delay is judged by what the parameters make of it, not by those of another delay.
+        done = [_advanced(arm, base, shots, prior, estimator, one, cost(one), cost) for one in tried]
+        state, now = min(done, key=lambda pair: pair[1])
         if not now < before * (1.0 - SETTLED):
             break
     return state
