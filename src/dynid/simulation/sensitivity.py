@@ -62,7 +62,7 @@ def _propagate(
     tick = 0
     for k in range(step.shape[0]):
         if step[k] != at:
-            if at >= 0 and (at + 1) % every == 0:
+            if at >= 0 and (at + 1) % every == 0 and (at + 1) // every < out.shape[0]:
                 out[(at + 1) // every] = Sq
             at = step[k]
             if closed and at % feedback.steps == 0:
@@ -116,7 +116,7 @@ def _propagate(
                 for s in range(n_z):
                     Z[j, s, p] = forget[k, j, s] * Z[j, s, p] + by_path[k, j, s] * path
                 Sv[j, p] = new[j, p]
-    if at >= 0 and (at + 1) % every == 0:
+    if at >= 0 and (at + 1) % every == 0 and (at + 1) // every < out.shape[0]:
         out[(at + 1) // every] = Sq
 
 
@@ -260,7 +260,7 @@ def _table(
     """Value and slope of a curve at velocities, as the steps read it."""
     way, size = (v < 0.0).astype(int), np.abs(v)
     fine = size < grid[0]
-    place = np.where(fine, size / grid[1], grid[3] + (size - grid[0]) / grid[2])
+    place = np.nan_to_num(np.where(fine, size / grid[1], grid[3] + (size - grid[0]) / grid[2]), posinf=0.0)
     step = np.where(fine, grid[1], grid[2])
     k = np.minimum(place.astype(int), table.shape[1] - 2)
     rise = table[way, k + 1] - table[way, k]
