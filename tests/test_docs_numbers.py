@@ -18,7 +18,7 @@ import dynid
 from dynid.chain.library import load_robot
 from dynid.dynamics import TorqueModel, base_parameters, friction_models
 from dynid.regression import ESTIMATORS
-from dynid.tracking.load import LoadWatch
+from dynid.tracking.watch import LoadWatch
 from tests.test_house_rules import MAX_CLASS_LINES, MAX_FUNCTION_LINES, MAX_MODULE_LINES
 from tests.test_layers import LEAVES, SOURCE, STAGES
 
@@ -175,7 +175,7 @@ CLAIMS = (
         of("tracking", "EVERY_STATE_UP_TO"),
         of("tracking", "NOISY_PER_STEP"),
     ),
-    claim("docs/tracking.md", rf"held back for {N} ms", lambda: 1e3 * default(LoadWatch, "decide")),
+    claim("docs/tracking.md", rf"over at least {N} s", lambda: default(LoadWatch, "decide")),
     claim(
         "docs/export.md",
         rf"torque of {N} random states to {N} of",

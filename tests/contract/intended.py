@@ -12,10 +12,16 @@ INTENDED: dict[str, dict[str, Any]] = {
     # Issue 15: rows that stand in a file twice are used once, and time goes on.
     "doctor backwards": {"code": 0, "findings": [["backward-stamps", "info"]]},
     "bad input: time goes back": {"code": 0},
+    # Issue 16: σ counts drift of friction, memory of the noise and the scale of the torques.
+    "identify ols": {"figures": {"parameters/0/std": {"value": 0.00396043081, "rtol": 0.02}}},
+    # Issue 16: load, arm and drift are fitted together, rows whitened; the error on the torque is no longer the least.
+    "payload": {"figures": {"train/relative_error_percent": {"value": 0.0521018559, "rtol": 0.01}}},
 }
 """Parts of a recorded run that changed, by its name."""
 
 
 def amended(name: str, recorded: Mapping[str, Any]) -> dict[str, Any]:
     """A recorded run with what changed on purpose."""
-    return {**recorded, **INTENDED.get(name, {})}
+    changed = INTENDED.get(name, {})
+    figures = {**recorded.get("figures", {}), **changed.get("figures", {})}
+    return {**recorded, **changed, **({"figures": figures} if figures else {})}

@@ -11,7 +11,7 @@ from dynid.dynamics import LoadCoulomb, TorqueModel, base_parameters, friction_m
 from dynid.errors import ParameterError, RecordingError, RegressionError
 from dynid.recording import Recording
 from dynid.regression import WLS, KnownArm, SampleRows, compress, identify_gains, identify_payload
-from dynid.regression.payload import load_transform
+from dynid.regression.load_rows import load_transform
 from tests.regression.arms import conditioned, exciting_motion, frictional, log_of
 
 ARM = load_robot("panda").locked({f"joint{k}": 0.3 * k for k in (3, 5, 7)})

@@ -78,7 +78,9 @@ def test_a_payload_and_gains_print_with_deviation_and_unit():
     rows = [line.split() for line in str(load).splitlines()[2:]]
     assert [row[0] for row in rows] == ["m", "cx", "cy", "cz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"]
     assert rows[0][1:] == ["2.0000e+00", "1.0e-02", "0.5", "kg"]
-    gains = DriveGains(("a", "b"), np.array([10.0, 20.0]), np.array([0.1, 0.4]), body.pi, (), Status.CONVERGED)
+    gains = DriveGains(
+        ("a", "b"), np.array([10.0, 20.0]), np.array([0.1, 0.4]), np.diag([0.01, 0.16]), body.pi, (), Status.CONVERGED
+    )
     assert short(gains) == "DriveGains(a 10 ± 0.1, b 20 ± 0.4; N·m/A or N/A)"
     assert str(gains).splitlines()[1].split() == ["a", "1.0000e+01", "1.0e-01", "1.0"]
 

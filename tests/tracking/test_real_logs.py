@@ -13,12 +13,8 @@ from dynid.regression import Feasible, SampleRows, compress
 from dynid.tracking import (
     Consistent,
     ConstrainedFilter,
-    ContactObserver,
     Entry,
-    LoadEvent,
-    LoadWatch,
     ProcessNoise,
-    Sample,
     StateBound,
     StateMap,
     load_filter,
@@ -115,22 +111,3 @@ def test_the_ur10e_load_is_found_after_ten_seconds_from_the_unloaded_model(ur10e
     error = history.values[late, 0] / facts["logs"]["14hLoad"]["load_kg"] - 1.0
     assert abs(error[0]) <= 0.03
     assert np.max(np.abs(error)) <= 0.03
-
-
-@pytest.mark.parametrize(("log", "heard"), [("14h", []), ("14hLoad", ["change"])])
-def test_what_the_filter_learns_at_the_start_is_no_change_of_the_load(ur10e, log, heard):
-    model, samples, _ = ur10e
-    unloaded = Feasible().fit(compress(SampleRows(model, base_parameters(model), (samples("30s12h"),))))
-    noise = unloaded.uncertainty.noise
-    watcher = LoadWatch(
-        filter=load_filter(model, unloaded.theta, noise=noise, max_mass=6.0),
-        observer=ContactObserver(model=model, noise=noise, floor=1e3),  # the load alone
-    ).start()
-    motion, tau = samples(log).segments[0].motion, samples(log).segments[0].tau
-    masses: list[float] = []
-    events: list[LoadEvent] = []
-    for k in range(np.searchsorted(motion.t, motion.t[0] + 12.0)):
-        events += watcher.step(Sample(float(motion.t[k]), motion.q[k], motion.dq[k], motion.ddq[k], tau[k]))
-        masses.append(watcher.tracker.load[0])
-    assert np.max(np.abs(masses)) > watcher.options.slow_mass  # for a while it takes friction for a load
-    assert [event.kind for event in events] == heard

@@ -7,7 +7,7 @@ import pytest
 
 from dynid.errors import RecordingError, TrackingError
 from dynid.regression import IdentifiedModel
-from dynid.tracking import TrackingOptions, TrackingSession, arm_filter, known_noise, load_watch
+from dynid.tracking import TrackingOptions, TrackingSession, arm_filter, load_watch
 from dynid.writers.report.tracking import tracking_report
 from tests.cli.test_track import BASE, MODEL, THETA, recording
 from tests.unchecked import unchecked
@@ -52,15 +52,15 @@ def test_a_checkpoint_is_resumed_and_saved(tmp_path):
     assert counts[1] > counts[0]
 
 
-def test_the_noise_that_the_model_knows_is_that_of_the_watch_where_it_is_the_larger():
-    quiet = [0.02, 0.03]
-    known = identified(sample_noise=np.array(quiet))
-    np.testing.assert_array_equal(known_noise(known), quiet)
-    np.testing.assert_array_equal(load_watch(known, np.full(2, 0.01)).filter.noise, quiet)
-    np.testing.assert_array_equal(load_watch(known, np.full(2, 0.025)).filter.noise, [0.025, 0.03])
+def test_the_noise_of_the_watch_is_that_of_the_model_where_it_says():
+    quiet, slow = np.array([0.02, 0.03]), np.array([0.01, 0.02])
+    known = identified(sample_noise=quiet, noise=slow, noise_memory=np.array([0.1, 0.2]))
+    found = load_watch(known, np.ones(2)).noise
+    np.testing.assert_allclose(found.sample_std, quiet)
+    np.testing.assert_array_equal(found.slow, slow)
+    np.testing.assert_array_equal(found.memory, [0.1, 0.2])
     for unknown in (None, np.array([0.1, 0.0]), np.array([0.1, np.nan])):
-        assert known_noise(identified(sample_noise=unknown)) is None
-    np.testing.assert_array_equal(load_watch(identified(), np.ones(2)).filter.noise, np.ones(2))
+        np.testing.assert_array_equal(load_watch(identified(sample_noise=unknown), np.ones(2)).noise.white, np.ones(2))
 
 
 def test_without_a_full_set_the_base_parameters_are_followed():
@@ -99,7 +99,7 @@ def test_a_run_prints_as_a_table_and_reports_on_a_page():
 def test_values_print_short():
     session = TrackingSession(identified(), recording(), TrackingOptions(payload=True))
     next(session.follow())
-    values = (session.tracker, session.tracker.options, session.watcher, session.watcher.observer, session.result())
+    values = (session.tracker, session.tracker.options, session.watcher, session.result())
     texts = [repr(value) for value in values]
     assert all(len(text) < 200 for text in texts), texts
     assert not any("array(" in text for text in texts)

@@ -27,3 +27,9 @@ def told(tmp_path_factory):
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_type_is_told_what_was_expected(told, name):
     assert WRONG[name][1] in told[name]
+
+
+def test_every_number_of_every_job_is_among_them():
+    jobs = {name.split()[0] for name in WRONG if " without " in name}
+    assert jobs >= {"identify", "validate", "payload", "friction", "track", "retrieve", "excite", "simulate", "rollout"}
+    assert {"identify without lowpass", "excite without time_budget", "simulate without jitter"} <= set(WRONG)

@@ -1,11 +1,14 @@
 """Calls with wrong types, as a user makes them: without the shape checks of the tests. Prints what each was told."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from inspect import Parameter, signature
 from typing import Any
 
 import dynid
 from dynid.errors import DynidError
+from dynid.workflow import ExciteKeywords, SimulateKeywords
 from dynid.writers.demo import demo
 from tests.workflow.small_arm import ARM, controller, known, run
 
@@ -49,7 +52,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "identify seed": (
         lambda: jobs.identify("planar2r", "log.csv", seed=0.5),
-        "`seed` 0.5: give a whole number that is not negative",
+        "seed must be a whole number; got 0.5 (float)",
     ),
     "validate model": (lambda: jobs.validate(3, "log.csv"), f"{MODEL} int"),
     "predict model": (lambda: jobs.predict(None, [0.0], [0.0], [0.0]), f"{MODEL} NoneType"),
@@ -74,7 +77,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "bounds: expected a CSV file or (lower, upper) by parameter, got int",
     ),
     "retrieve config": (lambda: jobs.retrieve(known(), config=7), "config: expected a TOML file or "),
-    "retrieve seed": (lambda: jobs.retrieve(known(), seed=0.5), "`seed` 0.5: give a whole number"),
+    "retrieve seed": (lambda: jobs.retrieve(known(), seed=0.5), "seed must be a whole number; got 0.5"),
     "friction model": (lambda: jobs.friction(7, loaded()), f"{MODEL} int"),
     "friction logs": (lambda: jobs.friction(known(), [7]), f"logs: {A_LOG}"),
     "friction friction": (
@@ -92,7 +95,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "payload mass": (
         lambda: jobs.payload(known(), loaded(), unloaded=run(2), known_mass="heavy"),
-        "known_mass: expected a number, got str",
+        "known_mass must be a number; got 'heavy' (str)",
     ),
     "payload gains": (lambda: jobs.payload(known(), loaded(), gains=7), "`gains` 7: "),
     "payload columns": (
@@ -125,7 +128,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: jobs.excite("planar2r", harmonic=3),
         "excite: no keyword 'harmonic'; did you mean 'harmonics'? known: friction, rotor_inertia, rate,",
     ),
-    "excite seed": (lambda: jobs.excite("planar2r", seed="1"), "`seed` 1: give a whole number"),
+    "excite seed": (lambda: jobs.excite("planar2r", seed="1"), "seed must be a whole number; got '1' (str)"),
     "simulate robot": (lambda: jobs.simulate(None), f"{ROBOT} NoneType"),
     "simulate noise": (
         lambda: jobs.simulate("planar2r", noise_q="much"),
@@ -160,6 +163,35 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "demo seed": (lambda: run_demo(seed=-1), "`seed` -1: give a whole number"),
 }
 """By what is wrong: the call, and what it must be told."""
+NUMBERS = {"float": "a number", "int": "a whole number", "bool": "True or False"}
+
+
+def without_numbers() -> Iterator[tuple[str, tuple[Callable[[], object], str]]]:
+    """Every job with a text in the place of each of its numbers, one at a time; nothing else is looked at before."""
+    groups: dict[str, Any] = {"excite": ExciteKeywords, "simulate": SimulateKeywords}
+    for name in dynid.__all__:
+        job = getattr(jobs, name)
+        if (
+            not callable(job)
+            or isinstance(job, type)
+            or not job.__module__.startswith(("dynid.workflow", "dynid.writers"))
+        ):
+            continue
+        parameters = signature(job).parameters.values()
+        needed = ["x" for p in parameters if p.default is Parameter.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+        hints = {p.name: str(p.annotation) for p in parameters}
+        if name in groups:
+            needed = ["planar2r"]
+            hints |= {key: hint.__forward_arg__ for key, hint in groups[name].__annotations__.items()}
+        for key, hint in hints.items():
+            if (kind := hint.removesuffix(" | None")) in NUMBERS:
+                yield (
+                    f"{name} without {key}",
+                    (partial(job, *needed, **{key: "x"}), f"{key} must be {NUMBERS[kind]}; got 'x'"),
+                )
+
+
+WRONG |= dict(without_numbers())
 
 
 def told(call: Callable[[], object]) -> str:

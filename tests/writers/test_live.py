@@ -93,7 +93,7 @@ def test_tare_makes_the_load_part_of_the_arm_and_reset_forgets_it(known, log):
 
 def test_a_source_that_stops_and_starts_again_is_followed_and_garbage_is_survived(known, log):
 
-    feed = UdpFeed(0, StreamMessages(7))
+    feed = UdpFeed(0, StreamMessages(7), patient=True)
     intake = SampleIntake(feed)
     run = followed(known, intake)
     samples = list(replay(log.part(None, 1.5)))

@@ -24,7 +24,7 @@ from dynid.chain.plausibility import LintFinding, LintSeverity, implausibilities
 from dynid.chain.robot import Robot
 from dynid.chain.trust import bodies_of
 from dynid.disk import write_whole
-from dynid.errors import RobotError, RobotFileError
+from dynid.errors import RobotError, RobotFileError, WrongType
 from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 
 __all__ = ["LintReport", "Repair", "RepairedLink", "lint", "repair"]
@@ -174,6 +174,9 @@ def repair(path: str | PathLike[str], out: str | PathLike[str]) -> Repair:
         RobotFileError: the file cannot be read or `out` cannot be written.
         RobotError: an inconsistent inertia would remain, so nothing was written.
     """
+    for name, given in (("path", path), ("out", out)):
+        if not isinstance(given, str | PathLike):
+            raise WrongType(name, "the path of a robot file", given)
     if fspath(path) in BUILT_IN or Path(path).suffix.lower() == ".toml":
         raise RobotFileError(f"{path}: URDF and MJCF files can be repaired; change a table by hand")
     document = read_document(Path(path))

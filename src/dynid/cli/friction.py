@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 import dynid
 from dynid.cli.console import tell, warn
-from dynid.cli.options import FrictionName, JsonFlag, LogOptions, free_place
+from dynid.cli.options import FrictionName, JsonFlag, LogOptions, ScaleOptions, free_place
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 
@@ -25,6 +25,7 @@ def friction(
     friction: FrictionName = "auto",
     against: Path | None = None,
     log: LogOptions | None = None,
+    scale: ScaleOptions | None = None,
     json: JsonFlag = False,
 ) -> int:
     """Refit friction only: after a change of lubrication or temperature, or on another copy of the same robot.
@@ -48,7 +49,7 @@ def friction(
         Another model whose friction is compared; without it the model's own, where it has any.
     """
     with progress("reading") as step:
-        result = dynid.friction(model, logs, friction=friction, against=against, progress=step, **typed(log))
+        result = dynid.friction(model, logs, friction=friction, against=against, progress=step, **typed(log, scale))
         step("writing")
         saved = dynid.save(result, free_place(out, "refit"))
     for sentence in result.warnings:

@@ -11,7 +11,16 @@ from cyclopts import Parameter
 import dynid
 from dynid.cli.console import complain, emit_json, tell, warn
 from dynid.cli.doctor import show_findings
-from dynid.cli.options import FrictionName, JsonFlag, LogOptions, RobotName, RobotOptions, WorkersOption, free_place
+from dynid.cli.options import (
+    FrictionName,
+    JsonFlag,
+    LogOptions,
+    RobotName,
+    RobotOptions,
+    ScaleOptions,
+    WorkersOption,
+    free_place,
+)
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.disk import refuse_replacing
@@ -52,7 +61,10 @@ class FitOptions:
         bool | None,
         Parameter(help="A rotor inertia at every joint, or none [default: chosen, or none where friction is typed]."),
     ] = None
-    bounds: Annotated[Path | None, Parameter(help="CSV with parameter,lower,upper.")] = None
+    bounds: Annotated[
+        Path | None,
+        Parameter(help="CSV with parameter,lower,upper; or TOML with shapes, densities, symmetries, known values."),
+    ] = None
     total_mass: Annotated[
         tuple[float, float] | None, Parameter(negative="", help="Least and largest mass of all links, kg.")
     ] = None
@@ -76,6 +88,13 @@ class FitOptions:
             negative="",
             help="Also find between which values each link's mass, centre of mass and inertia may lie without a worse "
             "fit (semidefinite programmes, about a second).",
+        ),
+    ] = False
+    reduce: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Also find the essential parameters: the smallest set of base parameters that predicts as well.",
         ),
     ] = False
     delay: Annotated[
@@ -141,6 +160,7 @@ def identify(
     refinement: RefineOptions | None = None,
     log: LogOptions | None = None,
     options: RobotOptions | None = None,
+    scale: ScaleOptions | None = None,
     json: JsonFlag = False,
 ) -> int:
     """Identify a robot from logs of motion and torque; writes model.json, report.html and run.json.
@@ -160,7 +180,7 @@ def identify(
     validate_on
         Held-out logs to predict and compare with; put the training logs before it.
     """
-    place, asked = free_place(out, "result"), typed(run, fit, refinement, log, options)
+    place, asked = free_place(out, "result"), typed(run, fit, refinement, log, options, scale)
     if not logs:
         from dynid.workflow.manifest import is_manifest
 

@@ -18,6 +18,7 @@ __all__ = [
     "LogOptions",
     "RobotName",
     "RobotOptions",
+    "ScaleOptions",
     "WorkersOption",
     "free_place",
     "keywords",
@@ -75,10 +76,27 @@ class LogOptions:
     from_: Annotated[float | None, Parameter(name="--from", help="Start of the part to use, s.")] = None
     until: Annotated[float | None, Parameter(help="End of the part to use, s.")] = None
     columns: Annotated[Path | None, Parameter(help="Mapping file: names, units, signs and gear ratios.")] = None
-    gains: Annotated[str | None, Parameter(help="Drive gains K1,K2,… in N·m/A, for logs of motor current.")] = None
+    gains: Annotated[
+        str | None,
+        Parameter(help="Drive gains K1,K2,… in N·m/A, or the file of payload --known-mass; for motor currents."),
+    ] = None
     lowpass: Annotated[float | None, Parameter(help="Low-pass in Hz [default: ten times the motion's bandwidth].")] = (
         None
     )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ScaleOptions:
+    """How sure the scale of the torques is."""
+
+    gain_std: Annotated[
+        str | None,
+        Parameter(
+            help="Relative σ of drive gains or torque sensors, one number or one a joint [default: the model's or the "
+            "gains file's; 0.02 for gains that are typed, 0.005 for torque sensors]."
+        ),
+    ] = None
 
 
 def keywords(*groups: object) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import dynid
 from dynid.cli.console import emit_json, say, show, warn, wrote
-from dynid.cli.options import FrictionName, JsonFlag, LogOptions
+from dynid.cli.options import FrictionName, JsonFlag, LogOptions, ScaleOptions
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
-from dynid.workflow.payload import GainsIdentification
+from dynid.workflow.payload_results import GainsIdentification
 
 __all__ = ["payload"]
 
@@ -25,6 +25,7 @@ def payload(
     known_mass: float | None = None,
     friction: FrictionName = "auto",
     options: LogOptions | None = None,
+    scale: ScaleOptions | None = None,
     json: JsonFlag = False,
 ) -> int:
     """Mass, centre of mass and inertia of the load in a log, against the model of the empty arm.
@@ -61,7 +62,7 @@ def payload(
             known_mass=known_mass,
             friction=friction,
             progress=step,
-            **typed(options),
+            **typed(options, scale),
         )
     saved = None if out is None else dynid.save(result, out)
     if json:

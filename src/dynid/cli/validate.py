@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 import dynid
 from dynid.cli.console import emit_json, say, show, warn
-from dynid.cli.options import JsonFlag, LogOptions
+from dynid.cli.options import JsonFlag, LogOptions, ScaleOptions
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.disk import refuse_replacing
@@ -27,6 +27,7 @@ def validate(
     raw: Annotated[bool, Parameter(negative="")] = False,
     report: Path | None = None,
     log: LogOptions | None = None,
+    scale: ScaleOptions | None = None,
     json: JsonFlag = False,
 ) -> int:
     """Predict logs with a model and compare, per joint; with --against, several models side by side.
@@ -52,7 +53,7 @@ def validate(
     if report is not None:
         refuse_replacing([model, *against, *logs], [report])
     with progress("predicting") as step:
-        result = dynid.validate(model, logs, against=against, raw=raw, progress=step, **typed(log))
+        result = dynid.validate(model, logs, against=against, raw=raw, progress=step, **typed(log, scale))
     for sentence in result.warnings:
         warn(sentence)
     if report is not None:

@@ -62,6 +62,7 @@ MODULES = (
     "encoder",
     "splines",
     "conditioning",
+    "gains_file",
     "log_settings",
     "datasets",
 )

@@ -20,6 +20,13 @@ from dynid.recording.recording import Recording
 
 __all__ = ["LogSettings"]
 
+TYPED_GAIN_STD = 0.02
+"""Relative σ of drive gains that were typed and of which nothing else is said: those of data sheets and controllers are
+off by 1.6 to 3 % (a UR10e with a known load)."""
+SENSOR_STD = 0.005
+"""Relative σ of the scale of joint torque sensors of which nothing is said: what strain gauges are calibrated to."""
+ASSUMED_GAINS = f"{100 * TYPED_GAIN_STD:g} % assumed of drive gains that were given"
+ASSUMED_SENSORS = f"{100 * SENSOR_STD:g} % assumed of torque sensors"
 LEAST_LEFT = 1.25
 """Length of a log over what a remembered low-pass uses up, at least."""
 WIDEST_CUTOFF = 0.4
@@ -39,6 +46,11 @@ class LogSettings:
     """Low-pass on torque and regressor, Hz; None chooses it from the log."""
     delay: float | None = None
     """Time in s by which the torque stamps lag behind the position stamps; None for none."""
+    gain_covariance: tuple[tuple[float, ...], ...] | None = None
+    """Relative covariance of the gains, or of the scale of torque sensors; a single number is of each joint alone; None
+    where nothing is said of it."""
+    gain_source: str = ""
+    """Where that comes from: typed, identified, or assumed."""
     remembered_gains: bool = False
     """Whether the gains are those of a model rather than asked for: a log with torques then keeps its own."""
 
@@ -49,7 +61,7 @@ class LogSettings:
     def over(self, remembered: LogSettings) -> LogSettings:
         """These settings, and what they do not say as `remembered` has it."""
         said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "remembered_gains"}
-        known = {name: value for name, value in said.items() if value is not None}
+        known = {name: value for name, value in said.items() if value is not None and value != ""}
         return replace(remembered, **known, remembered_gains=self.gains is None and remembered.gains is not None)
 
     def with_torque(self, recording: Recording, robot: Robot) -> Recording:
@@ -114,7 +126,31 @@ class LogSettings:
         columns = None if self.columns is None else self.columns.model_dump(mode="json", exclude_defaults=True)
         gains = None if self.gains is None else list(self.gains)
         cutoff = self.cutoff_hz if self.cutoff_hz is None or np.isfinite(self.cutoff_hz) else None
-        return {"columns": columns, "gains": gains, "cutoff_hz": cutoff, "delay": self.delay}
+        covariance = None if self.gain_covariance is None else [list(row) for row in self.gain_covariance]
+        return {
+            "columns": columns,
+            "gains": gains,
+            "gain_covariance": covariance,
+            "gain_source": self.gain_source,
+            "cutoff_hz": cutoff,
+            "delay": self.delay,
+        }
+
+    def scales(self, n_dof: int) -> tuple[Float[Array, "n_dof n_dof"], str]:
+        """Relative covariance of the scale of each joint's torque, and where it comes from.
+
+        Raises:
+            RecordingError: for a number of joints that it is not of.
+        """
+        if self.gain_covariance is None:
+            std, source = (TYPED_GAIN_STD, ASSUMED_GAINS) if self.gains is not None else (SENSOR_STD, ASSUMED_SENSORS)
+            return np.diag(np.full(n_dof, std**2)), source
+        known = np.array(self.gain_covariance, dtype=float)
+        if known.shape == (1, 1):
+            return known[0, 0] * np.eye(n_dof), self.gain_source
+        if known.shape != (n_dof, n_dof):
+            raise RecordingError(f"`gain_std` has {len(known)} numbers for {n_dof} joints; give one, or one for each")
+        return known, self.gain_source
 
     @classmethod
     def restored(cls, content: Mapping[str, Any]) -> LogSettings:
@@ -133,6 +169,8 @@ class LogSettings:
         return cls(
             columns=known,
             gains=None if gains is None else tuple(_number(gain, "gains") for gain in gains),
+            gain_covariance=_square(content.get("gain_covariance")),
+            gain_source=str(content.get("gain_source") or ""),
             cutoff_hz=_optional(content.get("cutoff_hz"), "cutoff_hz"),
             delay=_optional(content.get("delay"), "delay"),
         )
@@ -161,6 +199,14 @@ class LogSettings:
                 "or map the torque columns away to use the currents"
             )
         return drives.joint_torque(log.current)
+
+
+def _square(value: object) -> tuple[tuple[float, ...], ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or any(not isinstance(row, list) or len(row) != len(value) for row in value):
+        raise ValueError("gain_covariance: expected a square matrix")
+    return tuple(tuple(_number(item, "gain_covariance") for item in row) for row in value)
 
 
 def _number(value: object, name: str) -> float:

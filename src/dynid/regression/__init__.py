@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from dynid.regression.constraints.user_functions import UserFunctionError as UserFunctionError
     from dynid.regression.drive_gains import DriveGains as DriveGains
     from dynid.regression.drive_gains import identify_gains as identify_gains
+    from dynid.regression.essential import EssentialParameters as EssentialParameters
+    from dynid.regression.essential import essential_parameters as essential_parameters
     from dynid.regression.estimate import Estimate as Estimate
     from dynid.regression.estimate import Estimator as Estimator
     from dynid.regression.estimate import FitError as FitError
@@ -63,11 +65,11 @@ if TYPE_CHECKING:
     from dynid.regression.least_squares import WLS as WLS
     from dynid.regression.least_squares import Robust as Robust
     from dynid.regression.least_squares import unexcited as unexcited
+    from dynid.regression.load_fit import KnownArm as KnownArm
     from dynid.regression.model import Compressed as Compressed
     from dynid.regression.model import IdentifiedModel as IdentifiedModel
     from dynid.regression.model_file import load_model as load_model
     from dynid.regression.model_file import save_model as save_model
-    from dynid.regression.payload import KnownArm as KnownArm
     from dynid.regression.payload import Payload as Payload
     from dynid.regression.payload import identify_payload as identify_payload
     from dynid.regression.problem import Regression as Regression
@@ -98,8 +100,8 @@ if TYPE_CHECKING:
 
 MODULES = (
     "status",
-    "residuals",
     "noise_colour",
+    "residuals",
     "rows",
     "streamed_rows",
     "triangle",
@@ -108,8 +110,10 @@ MODULES = (
     "estimate",
     "drift",
     "run_variation",
+    "coloured",
     "bootstrap",
     "least_squares",
+    "essential",
     "auto_settings",
     "attenuation",
     "constraints",
@@ -118,6 +122,8 @@ MODULES = (
     "retrieval",
     "estimators",
     "friction",
+    "load_rows",
+    "load_fit",
     "payload",
     "drive_gains",
     "recast",
@@ -140,6 +146,7 @@ _HOMES = {
     "dynid.regression.constraints.regions": ("Frustum", "Hull", "RegionUnion", "Sphere"),
     "dynid.regression.constraints.user_functions": ("CodeNotAllowed", "UserFunction", "UserFunctionError"),
     "dynid.regression.drive_gains": ("DriveGains", "identify_gains"),
+    "dynid.regression.essential": ("EssentialParameters", "essential_parameters"),
     "dynid.regression.estimate": ("Estimate", "Estimator", "FitError", "estimate_of", "full_estimate"),
     "dynid.regression.estimators": ("ESTIMATORS", "EstimatorOptions", "make_estimator"),
     "dynid.regression.feasible.feasible": ("Feasible",),
@@ -154,7 +161,8 @@ _HOMES = {
     "dynid.regression.least_squares": ("OLS", "Robust", "WLS", "unexcited"),
     "dynid.regression.model": ("Compressed", "IdentifiedModel"),
     "dynid.regression.model_file": ("load_model", "save_model"),
-    "dynid.regression.payload": ("KnownArm", "Payload", "identify_payload"),
+    "dynid.regression.load_fit": ("KnownArm",),
+    "dynid.regression.payload": ("Payload", "identify_payload"),
     "dynid.regression.problem": ("Regression", "Stacked", "compress"),
     "dynid.regression.residuals": ("ResidualStatistics",),
     "dynid.regression.retrieval.lagrangian": ("RetrievalProblem", "RetrievalRun"),

@@ -16,8 +16,8 @@ __all__ = ["DriftEvidence", "base_drift", "drift_between", "drifting_terms"]
 PRIOR_SHARE = 0.05
 """Share of a joint's friction by which it drifts between runs, RMS: what well-measured friction does on four arms (an
 LWR4+, a KR300, a UR10 and two Pandas; temperature changes it by more, [Bittencourt2012]_)."""
-PRIOR_RUNS = 4
-"""Runs that this knowledge counts as: joints and arms differ by a factor of two."""
+PRIOR_RUNS = 4.0
+"""Runs that this knowledge counts as: few, for joints and arms differ by a factor of two and more."""
 COMMON = 0.8
 """Part of the drift that all terms of a joint share, as a warmer gear does; the rest is each term's own."""
 MAX_STEPS = 300

@@ -19,7 +19,7 @@ from dynid.recording.conditioning import Conditioning, Samples
 from dynid.recording.recording import Recording
 from dynid.regression.friction.choice import START, choose_friction
 from dynid.regression.friction.rows import friction_rows
-from dynid.regression.payload import N_LOAD, loaded_regression
+from dynid.regression.load_rows import N_LOAD, loaded_regression
 from dynid.regression.problem import Factor, Regression
 from dynid.regression.status import Status
 from dynid.regression.uncertainty import uncertainty
@@ -45,6 +45,8 @@ class DriveGains:
     """N·m/A, or N/A."""
     std: Float[Array, " n_dof"]
     """Standard deviations, N·m/A or N/A; residuals may be correlated in time."""
+    covariance: Float[Array, "n_dof n_dof"]
+    """Of the gains, (N·m/A)² or (N/A)²."""
     load: Float[Array, " 10"]
     """The load in the last link's frame (SI); its mass is the known one."""
     friction: tuple[JointModel, ...]
@@ -52,6 +54,11 @@ class DriveGains:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    @property
+    def relative_covariance(self) -> Float[Array, "n_dof n_dof"]:
+        """Covariance of the gains over their values, dimensionless."""
+        return self.covariance / np.outer(self.gains, self.gains)
 
     def __repr__(self) -> str:
         gains = ", ".join(
@@ -127,7 +134,8 @@ def identify_gains(
         raise RegressionError(
             f"the load does not show in the current of {', '.join(wrong)}; move it more, or load more"
         )
-    return DriveGains(robot.joint_names, gains, fit.std, fit.z[-N_LOAD:], models, fit.status)
+    std = np.sqrt(np.diag(fit.covariance))
+    return DriveGains(robot.joint_names, gains, std, fit.covariance, fit.z[-N_LOAD:], models, fit.status)
 
 
 def _conditioned(loaded: Recording, unloaded: Recording, conditioning: Conditioning) -> tuple[Samples, Samples]:
@@ -152,7 +160,7 @@ def _times(samples: Samples, gains: Float[Array, " n_dof"]) -> Samples:
 @dataclass(frozen=True, eq=False)
 class _Fit:
     gains: Float[Array, " n_dof"]
-    std: Float[Array, " n_dof"]
+    covariance: Float[Array, "n_dof n_dof"]
     z: Float[Array, " n_all"]
     status: Status
 
@@ -189,7 +197,7 @@ class _GaussNewton:
             if largest < SETTLED:
                 status = Status.CONVERGED
                 break
-        return _Fit(1.0 / kappa, self._std(kappa, z, weights), z, status)
+        return _Fit(1.0 / kappa, self._covariance(kappa, z, weights), z, status)
 
     def _linear(self, kappa: Float[Array, " n_dof"], weights: Float[Array, " n_dof"]) -> Float[Array, " n_all"]:
         """Arm, friction and load for given gains, the mass of the load known."""
@@ -221,10 +229,10 @@ class _GaussNewton:
             targets.append((factor.rho - kappa[j] * predicted) * weights[j])
         return np.delete(np.vstack(pieces), self.n_base, axis=1), np.concatenate(targets)
 
-    def _std(
+    def _covariance(
         self, kappa: Float[Array, " n_dof"], z: Float[Array, " n_all"], weights: Float[Array, " n_dof"]
-    ) -> Float[Array, " n_dof"]:
-        """Standard deviations of the gains, N·m/A, inflated as the residuals of the joint fit are correlated."""
+    ) -> Float[Array, "n_dof n_dof"]:
+        """Covariance of the gains, (N·m/A)², inflated as the residuals of the joint fit are correlated."""
         torque = replace(
             self.regression,
             blocks=tuple(
@@ -240,8 +248,8 @@ class _GaussNewton:
         scale = np.where(scale > 0.0, scale, 1.0)
         inverse = np.linalg.pinv(A / scale, rcond=1e-11)
         covariance = (inverse * each) @ inverse.T / np.outer(scale, scale)
-        std_kappa = np.sqrt(np.diag(covariance))[-len(kappa) :]
-        return std_kappa / kappa**2
+        own = covariance[-len(kappa) :, -len(kappa) :]
+        return own / np.outer(kappa**2, kappa**2)
 
 
 def _scaled(factor: Factor, gain: float) -> Factor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from dynid.dynamics.drives import joint_models
 from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import random_motion
-from dynid.errors import ModelFileError
+from dynid.errors import ModelFileError, WrongType
 from dynid.recording.log_settings import LogSettings
 from dynid.regression.feasible.link_ranges import LinkRange
 from dynid.regression.feasible.link_spread import LinkSpreads
@@ -64,6 +65,8 @@ def load_model(path: Path | str) -> IdentifiedModel:
     Raises:
         ModelFileError: naming the file and what is wrong with it.
     """
+    if not isinstance(path, str | PathLike):
+        raise WrongType("path", "the path of a model.json", path)
     path = Path(path)
     if not path.exists():
         raise ModelFileError(f"{path}: no such model file; an identification writes model.json into its folder")

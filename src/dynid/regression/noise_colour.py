@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 
-__all__ = ["NoiseColour", "noise_colour"]
+__all__ = ["NoiseColour", "RowColour", "noise_colour"]
 
 N_BINS = 50
 """Bins of frequency, even in its logarithm, that the periodogram is averaged in."""
@@ -17,6 +17,8 @@ N_MEMORIES, N_RATIOS = 60, 60
 """Time constants tried, and ratios of slow to white power, evenly in their logarithms."""
 LONGEST_MEMORY = 0.5
 """Longest time constant tried, over the longest segment: a slower process does not show in it."""
+STEADY = 1e-10
+"""Change of the variance of a prediction, over itself, below which it is steady."""
 RATIOS = (1e-3, 1e4)
 """Power of the slow part at its lowest frequencies over that of the white part."""
 
@@ -36,9 +38,66 @@ class NoiseColour:
     """σ of the part with memory, N·m or N."""
     memory: Float[Array, " n_dof"]
     """T, s."""
+    band_white_std: Float[Array, " n_dof"]
+    """σ of the white part as the frequencies of the fit show it, N·m or N a sample."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+
+@dataclass(frozen=True, eq=False)
+class RowColour:
+    r"""The noise of rows behind a low-pass: white, and an AR(1) process.
+
+    .. math::
+
+        c_\ell = v\,[\ell = 0] + s^2 \rho^{|\ell|}
+    """
+
+    white: Float[Array, " n_dof"]
+    """v: variance of the white part of a row, (N·m)² or N²."""
+    slow: Float[Array, " n_dof"]
+    """s²: variance of the part with memory, (N·m)² or N²."""
+    decay: Float[Array, " n_dof"]
+    """ρ: correlation of the slow part between neighbouring rows."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    def summed(self, joint: int, Y: Float[Array, "n_rows n_columns"]) -> Float[Array, "n_columns n_columns"]:
+        """Yᵀ C Y of gapless rows, C the covariance of their noise: what a score Yᵀe has for covariance."""
+        from scipy.signal import lfilter
+
+        own = Y.T @ Y
+        before = Y.T @ lfilter([1.0], [1.0, -self.decay[joint]], Y, axis=0)
+        return self.white[joint] * own + self.slow[joint] * (before + before.T - own)
+
+    def whitened(self, joint: int, rows: Float[Array, "n_rows n_columns"]) -> Float[Array, "n_rows n_columns"]:
+        """Gapless rows times the inverse root of their noise covariance: the innovations of a Kalman filter.
+
+        The prediction error of each row, given those before it, over its standard deviation; rows are unit and white.
+        """
+        from scipy.signal import lfilter
+
+        v, s2, rho = float(self.white[joint]), float(self.slow[joint]), float(self.decay[joint])
+        out = np.empty_like(rows)
+        state, P = np.zeros(rows.shape[1]), s2
+        for k, row in enumerate(rows):
+            S = P + v
+            error = row - state
+            out[k] = error / np.sqrt(S)
+            gain = P / S
+            state = rho * (state + gain * error)
+            following = rho**2 * (1.0 - gain) * P + s2 * (1.0 - rho**2)
+            if abs(following - P) <= STEADY * S:
+                # From here on the filter has constant gain.
+                kept = rho * (1.0 - gain)
+                rest = lfilter([rho * gain], [1.0, -kept], rows[k + 1 :], axis=0, zi=kept * state[None, :])[0]
+                shifted = np.vstack([state[None, :], rest])[: len(rows) - k - 1]
+                out[k + 1 :] = (rows[k + 1 :] - shifted) / np.sqrt(S)
+                break
+            P = following
+        return out
 
 
 def noise_colour(
@@ -74,7 +133,7 @@ def noise_colour(
     steps = [piece[lag:] - piece[:-lag] for piece in pieces if len(piece) > lag]
     forgotten = 0.5 * sum(np.sum(step**2, axis=0) for step in steps) / sum(map(len, steps))
     forgotten = forgotten - slow * -np.expm1(-lag / (rate_hz * memory))
-    return NoiseColour(np.sqrt(np.maximum(forgotten, white)), np.sqrt(slow), memory)
+    return NoiseColour(np.sqrt(np.maximum(forgotten, white)), np.sqrt(slow), memory, np.sqrt(white))
 
 
 def _spectrum(

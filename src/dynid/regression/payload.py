@@ -2,55 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Transform, Vector3, freeze_arrays
-from dynid.chain.inertia import INERTIAL_NAMES, INERTIAL_UNITS, InertialParameters
+from dynid.chain.inertia import InertialParameters
 from dynid.chain.robot import BASE, Joint, Link, Robot
 from dynid.dynamics.base_parameters import BaseParameters
-from dynid.dynamics.model import Column, TorqueModel
-from dynid.errors import ParameterError, RegressionError
+from dynid.dynamics.model import TorqueModel
+from dynid.errors import RegressionError
 from dynid.prose import spread_percent, text_table
-from dynid.recording.conditioning import Samples, Segment
+from dynid.recording.conditioning import Samples
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.estimate import FitError
 from dynid.regression.feasible.programme import solve
 from dynid.regression.least_squares import joint_weights
-from dynid.regression.problem import RANK_TOLERANCE, Factor, Regression
-from dynid.regression.rows import JointRows, chunks_of, rows_of_segment, visible_columns
+from dynid.regression.load_fit import KnownArm, LoadProblem
+from dynid.regression.load_rows import LOAD, N_LOAD, load_transform, loaded_regression
+from dynid.regression.problem import Factor, Regression
+from dynid.regression.residuals import ResidualStatistics
 from dynid.regression.status import Status
-from dynid.regression.triangle import triangular
-from dynid.regression.uncertainty import uncertainty
 
-__all__ = ["KnownArm", "Payload", "identify_payload", "load_transform", "loaded_regression"]
+__all__ = ["Payload", "identify_payload"]
 
-LOAD = "load"
-"""Owner of the ten load parameters in tables."""
-N_LOAD = len(INERTIAL_NAMES)
 PASSES = 4
 """Fits with the load of gears taken from the fit before; each changes the mass ten times less than the one before."""
-HIDDEN = 1e-3
-"""Dimensionless part of an unseen direction from which on a number of the load counts as not seen."""
 UNKNOWN = 1e12
 """Variance (SI) that stands for an infinite one while it is propagated."""
 SAME = 1e-9
 """Largest relative difference of two logs that are the same one."""
-
-
-@dataclass(frozen=True, eq=False)
-class KnownArm:
-    """What is known of the arm without load: base parameters and how sure they are."""
-
-    beta: Float[Array, " n_base"]
-    """Base parameters, in the units of their leading parameters."""
-    covariance: Float[Array, "n_base n_base"]
-    """Of β; infinite where a base parameter is not known."""
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +51,17 @@ class Payload:
     without: FitError
     """On the same torque when the arm is taken to be empty."""
     status: Status
+    parts: Mapping[str, Float[Array, "10 10"]] = field(default_factory=dict)
+    """The covariance by what it comes from: noise (of the run with load), arm, friction (its drift), gains."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Share of the variance of the mass, in %, by what it comes from; they add up to 100."""
+        total = sum(float(part[0, 0]) for part in self.parts.values())
+        return {name: 100.0 * float(part[0, 0]) / total for name, part in self.parts.items()} if total > 0.0 else {}
 
     def __repr__(self) -> str:
         com = ", ".join(f"{value:.4f}" for value in self.com)
@@ -134,97 +125,6 @@ class Payload:
         return np.where(np.abs(spread) > 1e-6 * UNKNOWN, np.inf, spread)
 
 
-def load_transform(T_link_flange: Transform) -> Float[Array, "10 10"]:
-    """What turns ten numbers about the flange frame into ten about the link frame (SI)."""
-    unit = [InertialParameters(e).moved(T_link_flange).pi for e in np.eye(N_LOAD)]
-    return np.array(unit).T
-
-
-def loaded_regression(
-    model: TorqueModel,
-    base: BaseParameters,
-    loaded: Sequence[Samples],
-    unloaded: Sequence[Samples] = (),
-    *,
-    carried: Float[Array, " 10"] | None = None,
-    T_link_flange: Transform | None = None,
-) -> Regression:
-    """Rows (N·m or N) of runs with and without load; the ten numbers of the load are the last columns.
-
-    Args:
-        model: the arm with its friction.
-        base: its base parameters.
-        loaded: conditioned logs with the load.
-        unloaded: conditioned logs without it.
-        carried: the load (SI, link frame) that gears are taken to feel where friction depends on it.
-        T_link_flange: flange frame in the last link's frame; the load is expressed in it.
-    """
-    to_link = load_transform(np.eye(4) if T_link_flange is None else T_link_flange)
-    visible = visible_columns(model, base)
-    last = model.n_dof - 1
-    extended = _extended(base)
-    load_columns = base.n_base + np.arange(N_LOAD)
-    carriers = set(model.robot.path_to[last])
-    blocks = []
-    for logs, with_load in ((unloaded, False), (loaded, True)):
-        feeling = model if not with_load or carried is None else _feeling(model, carried)
-        for log in logs:
-            for segment, extra in chunks_of(feeling, log):
-                rows = rows_of_segment(feeling, base, segment, log.plan, visible, extra)
-                load = _load_rows(feeling, segment, log, to_link) if with_load else None
-                blocks.append(
-                    tuple(_widened(r, load[j] if load is not None else None, j in carriers) for j, r in enumerate(rows))
-                )
-    everything = tuple(
-        np.concatenate([columns, load_columns]) if j in carriers else columns for j, columns in enumerate(visible)
-    )
-    return Regression(model, extended, everything, tuple(tuple(Factor.of(rows) for rows in block) for block in blocks))
-
-
-def _extended(base: BaseParameters) -> BaseParameters:
-    n_params = len(base.columns)
-    K = np.zeros((base.n_base + N_LOAD, n_params + N_LOAD))
-    K[: base.n_base, :n_params] = base.K
-    K[base.n_base :, n_params:] = np.eye(N_LOAD)
-    columns = tuple(Column(LOAD, name, unit) for name, unit in zip(INERTIAL_NAMES, INERTIAL_UNITS, strict=True))
-    symbols = tuple(f"load.{name}" for name in INERTIAL_NAMES)
-    independent = np.concatenate([base.independent, n_params + np.arange(N_LOAD)])
-    return BaseParameters((*base.columns, *columns), (*base.symbols, *symbols), independent, K, base.tolerance)
-
-
-def _feeling(model: TorqueModel, carried: Float[Array, " 10"]) -> TorqueModel:
-    """The model whose gears feel the load as well, where their friction depends on it."""
-    models = []
-    for joint_model in model.joint_models:
-        links = joint_model.load_links(model.robot)
-        if links is not None:
-            loaded = np.array(links)
-            loaded[-1] += carried
-            joint_model = joint_model.referred(loaded)
-        models.append(joint_model)
-    return replace(model, joint_models=tuple(models))
-
-
-def _load_rows(
-    model: TorqueModel, segment: Segment, log: Samples, to_link: Float[Array, "10 10"]
-) -> list[Float[Array, "n_rows 10"]]:
-    """Columns of the ten load numbers for every joint, low-passed, at the rows that the regression keeps."""
-    plan = log.plan
-    Y = TorqueModel(model.robot).regressor(segment.motion)[:, :, -N_LOAD:] @ to_link
-    found = []
-    for j in range(model.n_dof):
-        filtered = plan.low_pass.thinned(np.ascontiguousarray(Y[:, j]), plan.every)
-        centres = plan.low_pass.half_length + plan.every * np.arange(len(filtered))
-        found.append(filtered[np.abs(segment.motion.dq[centres, j]) >= plan.min_velocity])
-    return found
-
-
-def _widened(rows: JointRows, load: Float[Array, "n_rows 10"] | None, carries: bool) -> JointRows:
-    if not carries:
-        return rows
-    return JointRows(np.hstack([rows.Y, np.zeros((len(rows.tau), N_LOAD)) if load is None else load]), rows.tau)
-
-
 def identify_payload(
     model: TorqueModel,
     base: BaseParameters,
@@ -234,11 +134,14 @@ def identify_payload(
     known: KnownArm | None = None,
     T_link_flange: Transform | None = None,
     constraints: Constraints | None = None,
+    noise: ResidualStatistics | None = None,
+    scales: Float[Array, "n_dof n_dof"] | None = None,
 ) -> Payload:
     r"""The load of a run, feasible by the programme that links are fitted with.
 
-    Arm and load are fitted together, :math:`\tau = Y\beta + Y_L\pi_L`, with what a run without load or an identified
-    model says about β; β is then projected out and the consistent :math:`\pi_L` that fits best is chosen.
+    Arm, drift of friction, scale of the torques and load are fitted together (`LoadProblem`), with what a run without
+    load or an identified model says about β; all else is then projected out and the consistent :math:`\pi_L` that fits
+    best is chosen.
 
     Args:
         model: the arm with its friction.
@@ -248,6 +151,9 @@ def identify_payload(
         known: base parameters of the empty arm; may be None where there are logs without load.
         T_link_flange: flange frame in the last link's frame; the identity when None.
         constraints: asked of the load beside consistency.
+        noise: held-out residuals of the arm: colour of the noise and drift of friction; white rows of each joint's own
+            noise and no drift when None.
+        scales: relative covariance of the scale of each joint's torque; exact when None.
 
     Raises:
         RegressionError: a log with load is the one without, or nothing is known of the empty arm.
@@ -257,30 +163,31 @@ def identify_payload(
     _check_different(loaded, unloaded)
     frame = np.eye(4) if T_link_flange is None else T_link_flange
     to_link = load_transform(frame)
-    carried: Float[Array, " 10"] | None = None
-    free = np.zeros(N_LOAD)
+    sure = np.zeros((model.n_dof, model.n_dof)) if scales is None else scales
+    drift = _drift_root(base, noise, 2.0 if unloaded else 1.0)
     depends = any(joint_model.needs_load for joint_model in model.joint_models)
+    carried: Float[Array, " 10"] | None = None
     for _ in range(PASSES if depends else 1):
-        regression = loaded_regression(model, base, loaded, unloaded, carried=carried, T_link_flange=frame)
-        weights = joint_weights(regression)[0]
-        stacked = regression.stacked(weights)
-        R, rho = _with_known(stacked.R, stacked.rho, known, base.n_base)
-        beta = np.linalg.lstsq(R, rho, rcond=1e-12)[0]
-        free = beta[base.n_base :]
+        rows = partial(loaded_regression, model, base, carried=carried, T_link_flange=frame, noise=noise)
+        with_load, without = rows(loaded), rows((), unloaded) if unloaded else None
+        if noise is None:
+            with_load, without = _weighed(with_load, without)
+        fit = LoadProblem(with_load, without, None if unloaded else known, drift, sure).solved()
+        free = fit.load
         carried = to_link @ free
-    sure = uncertainty(regression, beta, weights)
-    covariance = _covariance(R, weights, sure.inflation, regression, base.n_base)
-    R_load, rho_load = R[-N_LOAD:, -N_LOAD:], rho[-N_LOAD:]
     body, body_base = _one_body()
-    solution = solve(R_load, rho_load, body, body_base, constraints or Constraints())
+    solution = solve(fit.R, fit.rho, body, body_base, constraints or Constraints())
     pi = solution.theta if np.all(np.isfinite(solution.theta)) else free
+    plain = loaded_regression(model, base, loaded, carried=carried, T_link_flange=frame)
+    arm = fit.beta + fit.deviation
     return Payload(
         inertial=InertialParameters(pi),
-        covariance=covariance,
+        covariance=fit.covariance,
         free=free,
-        fit=_error(regression, loaded, beta),
-        without=_error(regression, loaded, np.concatenate([beta[: base.n_base], np.zeros(N_LOAD)])),
+        fit=FitError.on(plain, np.concatenate([arm, free])),
+        without=FitError.on(plain, np.concatenate([arm, np.zeros(N_LOAD)])),
         status=solution.status,
+        parts=fit.parts,
     )
 
 
@@ -296,44 +203,31 @@ def _check_different(loaded: Sequence[Samples], unloaded: Sequence[Samples]) -> 
                 )
 
 
-def _with_known(
-    R: Float[Array, "n_all n_all"], rho: Float[Array, " n_all"], known: KnownArm | None, n_base: int
-) -> tuple[Float[Array, "n_all n_all"], Float[Array, " n_all"]]:
-    """The triangular problem with what is known of the arm as further rows."""
-    if known is None:
-        return R, rho
-    if known.beta.shape != (n_base,):
-        raise ParameterError(f"the model has {len(known.beta)} base parameters, not {n_base}")
-    finite = np.isfinite(np.diag(known.covariance))
-    values, vectors = np.linalg.eigh(known.covariance[np.ix_(finite, finite)])
-    # Directions that the model knows exactly would drown the log; a part in 10⁶ of the largest is exact enough.
-    rows = np.zeros((len(values), n_base + N_LOAD))
-    rows[:, np.flatnonzero(finite)] = vectors.T / np.sqrt(np.maximum(values, 1e-12 * values[-1]))[:, None]
-    whole = triangular(np.vstack([np.column_stack([R, rho]), np.column_stack([rows, rows[:, :n_base] @ known.beta])]))
-    return whole[: n_base + N_LOAD, : n_base + N_LOAD], whole[: n_base + N_LOAD, -1]
+def _weighed(with_load: Regression, without: Regression | None) -> tuple[Regression, Regression | None]:
+    """Rows of unit noise, where nothing is known of the noise but what the fit leaves."""
+    both = with_load if without is None else replace(with_load, blocks=(*without.blocks, *with_load.blocks))
+    weights = joint_weights(both)[0]
+    return _times(weights, with_load), None if without is None else _times(weights, without)
 
 
-def _covariance(
-    R: Float[Array, "n_all n_all"],
-    weights: Float[Array, " n_dof"],
-    inflation: Float[Array, " n_dof"],
-    regression: Regression,
-    n_base: int,
-) -> Float[Array, "10 10"]:
-    """Covariance of the load: rows have unit noise once weighted; correlated residuals inflate each joint's part."""
-    H_inv = np.linalg.pinv(R.T @ R, hermitian=True)
-    middle = R.T @ R
-    for j, (factor, columns) in enumerate(zip(regression.joints, regression.visible, strict=True)):
-        part = weights[j] ** 2 * (factor.R.T @ factor.R)
-        middle[np.ix_(columns, columns)] += (inflation[j] - 1.0) * part
-    covariance = H_inv @ middle @ H_inv
-    covariance = 0.5 * (covariance + covariance.T)[n_base:, n_base:]
-    scale = np.linalg.norm(R, axis=0)
-    _, values, directions = np.linalg.svd(R / np.where(scale > 0.0, scale, 1.0))
-    null = directions[values <= RANK_TOLERANCE * max(values[0], 1e-300)]
-    hidden = np.linalg.norm(null, axis=0)[n_base:] > HIDDEN
-    covariance[hidden, hidden] = np.inf
-    return covariance
+def _times(weights: Float[Array, " n_dof"], regression: Regression) -> Regression:
+    blocks = tuple(
+        tuple(Factor(weight * factor.triangle, factor.n_rows) for weight, factor in zip(weights, block, strict=True))
+        for block in regression.blocks
+    )
+    return replace(regression, blocks=blocks)
+
+
+def _drift_root(
+    base: BaseParameters, noise: ResidualStatistics | None, times: float
+) -> Float[Array, "n_base n_drifting"]:
+    """L with LLᵀ the covariance of drift between runs as that of β, `times` over."""
+    if noise is None or not np.any(noise.drift):
+        return np.zeros((base.n_base, 0))
+    values, vectors = np.linalg.eigh(times * noise.drift)
+    kept = values > 1e-14 * values[-1]
+    K = base.K[:, base.K.shape[1] - len(noise.drift) :]
+    return K @ (vectors[:, kept] * np.sqrt(values[kept]))
 
 
 def _one_body() -> tuple[TorqueModel, BaseParameters]:
@@ -341,16 +235,3 @@ def _one_body() -> tuple[TorqueModel, BaseParameters]:
     joint = Joint("load", "revolute", BASE, np.eye(4), np.array([0.0, 0.0, 1.0]), Link(LOAD))
     model = TorqueModel(Robot(LOAD, (joint,)))
     return model, BaseParameters(model.columns, model.symbols, np.arange(N_LOAD), np.eye(N_LOAD))
-
-
-def _error(regression: Regression, loaded: Sequence[Samples], beta: Float[Array, " n_all"]) -> FitError:
-    """On the blocks of the runs with load, which are the last."""
-    n_dof = regression.model.n_dof
-    residual, power, rows = np.zeros(n_dof), np.zeros(n_dof), np.zeros(n_dof)
-    count = sum(1 for log in loaded for _ in chunks_of(TorqueModel(regression.model.robot), log))
-    for block in regression.blocks[-count:]:
-        for j, (factor, columns) in enumerate(zip(block, regression.visible, strict=True)):
-            residual[j] += factor.residual_power(beta[columns])
-            power[j] += factor.power
-            rows[j] += factor.n_rows
-    return FitError.of(residual, power, rows)

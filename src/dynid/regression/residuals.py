@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
+from dynid.regression.noise_colour import RowColour
 
 __all__ = ["ONE_LOG", "UNSEEN_DRIFT", "ResidualStatistics"]
 
@@ -15,6 +16,14 @@ ONE_LOG = "segments of one log"
 """Source of statistics that a single run gave."""
 UNSEEN_DRIFT = "one run cannot show how friction drifts from run to run; bands hold for runs like it"
 """What is to be said of them."""
+
+
+LEAST_NOISE = 0.1
+"""Part of the power that a run's own friction leaves which counts as noise of its rows at least."""
+WHITE_FLOOR = 1e-3
+"""Part of the power of residuals that counts as white at least: no noise is all memory."""
+TINY = 1e-30
+"""Variance, (N·m)² or N², of a row that was fitted exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +66,53 @@ class ResidualStatistics:
     """``4 logs``, or `ONE_LOG`."""
     gain_source: str
     """Where `gain_std` comes from."""
+    band_white_std: Float[Array, " n_dof"] | None = None
+    """σ of the white part as the frequencies that the low-pass keeps show it, N·m or N a sample; None for `white_std`,
+    which holds faster noise as well."""
+
+    gain_covariance: Float[Array, "n_dof n_dof"] | None = None
+    """Relative covariance of the scales; None where they are independent, as `gain_std` has them."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
     @property
+    def n_logs(self) -> int:
+        """Runs behind the mean of what drifts: logs, or the one whose segments were compared."""
+        return 1 if self.source == ONE_LOG else self.n_runs
+
+    @property
+    def scale_covariance(self) -> Float[Array, "n_dof n_dof"]:
+        """Relative covariance of the scales of all joints' torques."""
+        return np.diag(self.gain_std**2) if self.gain_covariance is None else self.gain_covariance
+
+    @property
+    def of_scales(self) -> Float[Array, "n_base n_base"]:
+        """What uncertain scales add to the covariance of β (in its units)."""
+        return self.gain_directions.T @ self.scale_covariance @ self.gain_directions
+
+    def explained_by_scales(self, distortion: Float[Array, " n_dof"]) -> ResidualStatistics:
+        """The same where the scales' mean `distortion` of rows ((N·m)² or N²) is part of what held-out rows show."""
+        rows = np.maximum(self.row_std**2 - distortion, LEAST_NOISE * self.row_std**2)
+        resting = np.sqrt(np.maximum(self.standstill_std**2 + self.row_std**2 - rows, 0.0))
+        return replace(self, row_std=np.sqrt(rows), standstill_std=resting)
+
+    def with_scales(self, covariance: Float[Array, "n_dof n_dof"], source: str) -> ResidualStatistics:
+        """The same with another relative covariance of the scales."""
+        return replace(self, gain_std=np.sqrt(np.diag(covariance)), gain_covariance=covariance, gain_source=source)
+
+    @property
     def statement(self) -> str:
         """What is to be said of them; empty where several runs were compared."""
         return UNSEEN_DRIFT if self.source == ONE_LOG else ""
+
+    def row_colour(self, every: int, rate_hz: float) -> RowColour:
+        """The noise of rows, one in `every` samples at `rate_hz`, behind the low-pass."""
+        white = self.white_std if self.band_white_std is None else self.band_white_std
+        # As dense in frequency as the samples they are made of, so that slow columns meet the noise they meet there.
+        floor = WHITE_FLOOR * (white**2 + self.slow_std**2)
+        v = np.maximum(white**2, floor) * (rate_hz / self.rate_hz) / every
+        return RowColour(np.maximum(v, TINY), self.slow_std**2, np.exp(-every / (rate_hz * self.memory)))
 
     def __repr__(self) -> str:
         return f"ResidualStatistics({self.source}: rows ± {_listed(self.row_std)} N·m or N)"
@@ -89,6 +137,8 @@ class ResidualStatistics:
             "n_runs": self.n_runs,
             "source": self.source,
             "gain_source": self.gain_source,
+            "band_white_std": None if self.band_white_std is None else self.band_white_std.tolist(),
+            "gain_covariance": None if self.gain_covariance is None else self.gain_covariance.tolist(),
         }
 
     @classmethod
@@ -121,6 +171,8 @@ class ResidualStatistics:
             n_runs=n_runs,
             source=str(content.get("source", "")),
             gain_source=str(content.get("gain_source", "")),
+            band_white_std=None if content.get("band_white_std") is None else of("band_white_std"),
+            gain_covariance=None if content.get("gain_covariance") is None else of("gain_covariance", n_dof, n_dof),
         )
 
 

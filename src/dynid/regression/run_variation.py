@@ -15,7 +15,7 @@ from dynid.regression.drift import DriftEvidence, drift_between, drifting_terms
 from dynid.regression.estimate import Estimate, FitError
 from dynid.regression.noise_colour import noise_colour
 from dynid.regression.problem import Factor, Regression
-from dynid.regression.residuals import ONE_LOG, ResidualStatistics
+from dynid.regression.residuals import LEAST_NOISE, ONE_LOG, ResidualStatistics
 from dynid.regression.rows import chunks_of, rows_of_segment, visible_columns
 
 __all__ = ["LeftOut", "left_out_runs"]
@@ -25,10 +25,7 @@ N_SEGMENTS, LEAST_SEGMENTS = 5, 3
 STANDSTILL_SPEEDS = (0.005, 0.01, 0.02, 0.05, 0.1)
 """Speeds below which stiction may hold a joint, over its RMS speed in the logs; the likeliest is taken."""
 STANDSTILL_ROWS = 20
-"""Rows at standstill from which their variance is measured; with fewer it is that of a stiction torque anywhere between
-the two signs of dry friction."""
-CLEAR_GAIN = 10.0
-"""Gain of log-likelihood (rows counted as independent) from which a variance of its own is believed; rows are not."""
+"""Rows at standstill from which the variance of a joint's is measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +99,15 @@ def left_out_runs(
     single = [piece for part in rows for piece in part.single]
     colour = noise_colour(single, plan.low_pass.rate_hz, plan.low_pass.cutoff_hz)
     rested = np.vstack([part.rested for part in rows])
-    speed, extra = _standstill(rested, np.vstack([part.speed for part in rows]), _friction_level(model, runs, theta))
+    speed, resting = _standstill(rested, np.vstack([part.speed for part in rows]), _friction_level(model, runs, theta))
+    terms = drifting_terms(model)
+    moving = _row_std(parts, held_out, rows, speed, drift[np.ix_(terms, terms)])
     statistics = ResidualStatistics(
         white_std=colour.white_std,
         slow_std=colour.slow_std,
         memory=colour.memory,
-        row_std=_row_std(parts, held_out, rows, speed, drift[np.ix_(drifting_terms(model), drifting_terms(model))]),
-        standstill_std=extra,
+        row_std=moving,
+        standstill_std=np.sqrt(np.maximum(resting**2 - moving**2, 0.0)),
         standstill_speed=speed,
         drift=drift,
         gain_std=np.zeros(model.n_dof),
@@ -117,6 +116,7 @@ def left_out_runs(
         n_runs=len(parts),
         source=f"{len(runs)} logs" if len(runs) > 1 else ONE_LOG,
         gain_source="not stated",
+        band_white_std=colour.band_white_std,
     )
     return LeftOut(statistics, error)
 
@@ -228,34 +228,35 @@ def _friction_level(
 def _standstill(
     residual: Float[Array, "n_rows n_dof"], speed: Float[Array, "n_rows n_dof"], friction: Float[Array, " n_dof"]
 ) -> tuple[Float[Array, " n_dof"], Float[Array, " n_dof"]]:
-    """Speed (rad/s or m/s) below which rows have a variance of their own, and what σ (N·m or N) that adds."""
+    """Speed (rad/s or m/s) below which rows have a variance of their own, and their σ (N·m or N)."""
     typical = np.sqrt(np.mean(speed**2, axis=0))
-    speeds, extra = np.zeros(len(typical)), np.zeros(len(typical))
+    speeds = STANDSTILL_SPEEDS[len(STANDSTILL_SPEEDS) // 2] * typical
+    resting, ratios = np.full(len(typical), np.nan), []
     for j, own in enumerate(residual.T):
-        slowest = STANDSTILL_SPEEDS[len(STANDSTILL_SPEEDS) // 2] * typical[j]
-        # Anywhere between the two signs of dry friction, evenly.
-        speeds[j], extra[j] = slowest, friction[j] / np.sqrt(3.0)
         tried = [_two_variances(own, speed[:, j] <= share * typical[j]) for share in STANDSTILL_SPEEDS]
-        if max(n_rows for n_rows, _, _ in tried) < STANDSTILL_ROWS:
-            continue
         gains = [gain if n_rows >= STANDSTILL_ROWS else -np.inf for n_rows, gain, _ in tried]
         best = int(np.argmax(gains))
-        speeds[j] = STANDSTILL_SPEEDS[best] * typical[j]
-        extra[j] = np.sqrt(tried[best][2]) if gains[best] > CLEAR_GAIN else 0.0
-    return speeds, extra
+        if np.isfinite(gains[best]):
+            speeds[j] = STANDSTILL_SPEEDS[best] * typical[j]
+            resting[j] = np.sqrt(tried[best][2])
+            ratios.append(tried[best][2] / max(float(np.mean(own**2)), 1e-300))
+    # A joint that hardly rested does as the others; where none did, stiction is anywhere between the signs of friction.
+    usual = np.sqrt(np.mean(residual**2, axis=0))
+    guessed = usual * np.sqrt(np.median(ratios)) if ratios else np.hypot(usual, friction / np.sqrt(3.0))
+    return speeds, np.where(np.isfinite(resting), resting, guessed)
 
 
 def _two_variances(residual: Float[Array, " n_rows"], slow: Bool[Array, " n_rows"]) -> tuple[int, float, float]:
-    """Slow rows, what a variance of their own gains in log-likelihood, and by how much it is larger ((N·m)² or N²)."""
+    """Slow rows, what a variance of their own gains in log-likelihood, and that variance ((N·m)² or N²)."""
     n_slow, n_fast = int(np.count_nonzero(slow)), int(np.count_nonzero(~slow))
     if not n_slow or not n_fast:
         return n_slow, 0.0, 0.0
     v_slow, v_fast = float(np.mean(residual[slow] ** 2)), float(np.mean(residual[~slow] ** 2))
     v_all = (n_slow * v_slow + n_fast * v_fast) / (n_slow + n_fast)
     if not v_slow > v_fast > 0.0:
-        return n_slow, 0.0, 0.0
+        return n_slow, 0.0, v_slow
     gain = 0.5 * ((n_slow + n_fast) * np.log(v_all) - n_slow * np.log(v_slow) - n_fast * np.log(v_fast))
-    return n_slow, float(gain), v_slow - v_fast
+    return n_slow, float(gain), v_slow
 
 
 def _row_std(
@@ -265,9 +266,9 @@ def _row_std(
     speed: Float[Array, " n_dof"],
     drift: Float[Array, "n_drifting n_drifting"],
 ) -> Float[Array, " n_dof"]:
-    """σ of moving rows, N·m or N: what uncertain parameters and drift do not explain, and no less than is left.
+    """σ of moving rows, N·m or N: what uncertain parameters and drift do not explain of the whole residual.
 
-    Removing each run's own drift also removes some of its noise, so the power of the whole residual counts.
+    So that noise, parameters and drift together have the power that held-out rows show, and none counts twice.
     """
     moving = [part.speed > speed for part in rows]
     count = np.maximum(np.sum([np.count_nonzero(kept, axis=0) for kept in moving], axis=0), 1)
@@ -282,4 +283,4 @@ def _row_std(
         ]
     )
     explained = np.sum(n_rows * explained, axis=0) / np.maximum(np.sum(n_rows, axis=0), 1.0)
-    return np.sqrt(np.maximum(whole - explained, least))
+    return np.sqrt(np.maximum(whole - explained, LEAST_NOISE * least))

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from dynid.tracking.kinematics import KinematicStream as KinematicStream
     from dynid.tracking.load import LoadEstimate as LoadEstimate
     from dynid.tracking.load import LoadEvent as LoadEvent
-    from dynid.tracking.load import LoadWatch as LoadWatch
-    from dynid.tracking.load import LoadWatcher as LoadWatcher
     from dynid.tracking.load import load_filter as load_filter
+    from dynid.tracking.noise import TorqueNoise as TorqueNoise
+    from dynid.tracking.noise import torque_noise as torque_noise
     from dynid.tracking.rows import LOAD_SYMBOLS as LOAD_SYMBOLS
     from dynid.tracking.rows import MEASUREMENTS as MEASUREMENTS
     from dynid.tracking.rows import Measurement as Measurement
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dynid.tracking.session import TrackingSession as TrackingSession
     from dynid.tracking.setup import TrackingOptions as TrackingOptions
     from dynid.tracking.setup import arm_filter as arm_filter
-    from dynid.tracking.setup import known_noise as known_noise
     from dynid.tracking.setup import load_watch as load_watch
     from dynid.tracking.sources.counts import StreamCounts as StreamCounts
     from dynid.tracking.sources.feeds import StreamFeed as StreamFeed
@@ -52,6 +51,8 @@ if TYPE_CHECKING:
     from dynid.tracking.state_map import Principal as Principal
     from dynid.tracking.state_map import StateBound as StateBound
     from dynid.tracking.state_map import StateMap as StateMap
+    from dynid.tracking.watch import LoadWatch as LoadWatch
+    from dynid.tracking.watch import LoadWatcher as LoadWatcher
 
 MODULES = (
     "terms",
@@ -65,7 +66,16 @@ MODULES = (
     "checkpoint",
     "kinematics",
     "contact",
+    "noise",
+    "load_body",
+    "load_bank",
+    "hypotheses",
+    "contact_bands",
+    "decisions",
+    "contact_force",
     "load",
+    "watch_state",
+    "watch",
     "sources",
     "setup",
     "session",
@@ -79,11 +89,13 @@ _HOMES = {
     "dynid.tracking.filter": ("ConstrainedFilter", "Tracker"),
     "dynid.tracking.health": ("Health", "health"),
     "dynid.tracking.kinematics": ("KinematicFilter", "KinematicStream"),
-    "dynid.tracking.load": ("LoadEstimate", "LoadEvent", "LoadWatch", "LoadWatcher", "load_filter"),
+    "dynid.tracking.load": ("LoadEstimate", "LoadEvent", "load_filter"),
+    "dynid.tracking.noise": ("TorqueNoise", "torque_noise"),
+    "dynid.tracking.watch": ("LoadWatch", "LoadWatcher"),
     "dynid.tracking.rows": ("LOAD_SYMBOLS", "MEASUREMENTS", "Measurement"),
     "dynid.tracking.samples": ("History", "ProcessNoise", "Sample", "SampleOutcome", "TrackedParameters"),
     "dynid.tracking.session": ("TrackedMoment", "TrackingResult", "TrackingSession"),
-    "dynid.tracking.setup": ("TrackingOptions", "arm_filter", "known_noise", "load_watch"),
+    "dynid.tracking.setup": ("TrackingOptions", "arm_filter", "load_watch"),
     "dynid.tracking.sources.counts": ("StreamCounts",),
     "dynid.tracking.sources.feeds": ("StreamFeed",),
     "dynid.tracking.sources.intake": ("SampleIntake", "open_stream"),

@@ -11,7 +11,7 @@ from dynid.prose import counted
 from dynid.tracking import core
 from dynid.tracking.filter import Tracker
 
-__all__ = ["Health", "health"]
+__all__ = ["Health", "health", "health_sentences", "nis_band"]
 
 NEAR_BOUND = 0.01
 """Distance from a bound, as a fraction of the range, at which a parameter counts as being on it."""
@@ -57,7 +57,7 @@ def health(tracker: Tracker) -> Health:
     options, counters = tracker.options, tracker.state.counters
     known = tracker.state.nis[np.isfinite(tracker.state.nis)]
     n, rows = len(known), options.n_rows
-    band = [float(stats.chi2.ppf(share, max(n, 1) * rows)) / max(n, 1) for share in (0.025, 0.975)]
+    band = nis_band(n, rows)
     mean = float(np.mean(known)) if n else np.nan
     low, high = tracker.band
     share = float(np.mean((known >= low) & (known <= high))) if n else np.nan
@@ -68,14 +68,20 @@ def health(tracker: Tracker) -> Health:
         n_backwards=int(counters[core.N_BACKWARDS]),
         n_jumps=max(0, int(counters[core.N_JUMPS]) - 1),  # the first sample comes after no other
         nis_mean=mean,
-        nis_band=(band[0], band[1]),
+        nis_band=band,
         nis_share=share,
         at_bound=at_bound,
         starved=starved,
         unobservable=options.unobservable,
         sentences=(),
     )
-    return replace(found, sentences=_sentences(found, n, rows))
+    return replace(found, sentences=health_sentences(found, n, rows))
+
+
+def nis_band(n: int, rows: int) -> tuple[float, float]:
+    """Two-sided 95 % band of the mean NIS (dimensionless) of `n` samples of so many rows."""
+    low, high = (float(stats.chi2.ppf(share, max(n, 1) * rows)) / max(n, 1) for share in (0.025, 0.975))
+    return low, high
 
 
 def _at_bound(tracker: Tracker) -> tuple[str, ...]:
@@ -95,7 +101,8 @@ def _starved(tracker: Tracker) -> tuple[str, ...]:
     return tuple(s for s, idles in zip(tracker.options.state.symbols, idle, strict=True) if idles and s not in unseen)
 
 
-def _sentences(health: Health, n: int, rows: int) -> tuple[str, ...]:
+def health_sentences(health: Health, n: int, rows: int) -> tuple[str, ...]:
+    """What a person should know of a filter that has seen `n` samples of so many rows; NIS dimensionless."""
     said = []
     excess = float(np.sqrt(health.nis_mean / rows))
     if n >= FEW and health.nis_mean > health.nis_band[1] and excess > NOTABLE:

@@ -21,6 +21,7 @@ from dynid.tracking.setup import TrackingOptions, arm_filter, live_noise, load_w
 from dynid.tracking.sources.counts import StreamCounts
 from dynid.tracking.sources.intake import UDP, SampleIntake, open_stream
 from dynid.tracking.sources.replayed import replay, with_kinematics
+from dynid.tracking.watch import LoadWatcher
 
 __all__ = ["TrackedMoment", "TrackingResult", "TrackingSession"]
 
@@ -75,7 +76,7 @@ class TrackingResult:
             ("samples", f"{self.health.n_absorbed} absorbed, {self.n_skipped} skipped"),
             ("NIS", self.health.nis_sentence),
         ]
-        tail = [("event", f"{event.t:.3f} s   {event.kind}, load {event.mass:.3f} kg") for event in self.events]
+        tail = [("event", f"{event.t:.3f} s   {event.sentence}") for event in self.events]
         if load is not None:
             tail.append(("load", f"{load.mass:.3f} ± {load.mass_std:.3f} kg"))
             tail += [("", f"{vendor}: {line}") for vendor, line in load.settings().items()]
@@ -122,9 +123,13 @@ class TrackingSession:
             source = open_stream(f"{UDP}{source}", known.model.robot, known.settings)
         self.intake = source if isinstance(source, SampleIntake) else None
         """The live source; None where a log is replayed."""
-        self.watcher = load_watch(known, noise, self.options).start() if self.options.payload else None
-        self.tracker = self._filter(noise) if self.watcher is None else self.watcher.tracker
-        self._samples = self._live(source) if isinstance(source, SampleIntake) else _replayed(source, self.options)
+        rate = source.rate_hz if isinstance(source, Recording) else self.options.rate
+        self.watcher = load_watch(known, noise, self.options, rate_hz=rate).start() if self.options.payload else None
+        """Filters of the load and contact watch; None where the parameters of the arm are followed."""
+        self.tracker: Tracker | LoadWatcher = self._filter(noise) if self.watcher is None else self.watcher
+        """What runs: the filter of the arm, or the watcher."""
+        self._heard: list[LoadEvent] = []
+        self._samples = self._live(source) if isinstance(source, SampleIntake) else self._replayed(source)
         self._trail: list[TrackedMoment] = []
         self._events: list[LoadEvent] = []
 
@@ -136,14 +141,21 @@ class TrackingSession:
         n_dof, options = self.known.model.n_dof, self.options
         kinematics = KinematicFilter.at_rate(options.rate, half_window=options.half_window)
         try:
-            yield from with_kinematics(intake.samples(), kinematics, n_dof)
+            yield from with_kinematics(self._listened(intake.samples()), kinematics, n_dof)
         finally:
             intake.close()
 
     @property
     def unobservable(self) -> tuple[str, ...]:
         """States that nothing measured can show, by name; they stay where they start."""
-        return self.tracker.options.unobservable
+        return self.tracker.options.unobservable if isinstance(self.tracker, Tracker) else ()
+
+    def _listened(self, samples: Iterator[Sample]) -> Iterator[Sample]:
+        """The same samples; the contact watch hears them at once, not half a window late."""
+        for sample in samples:
+            if self.watcher is not None and sample.dq is not None and sample.tau is not None:
+                self._heard += self.watcher.hear(sample)
+            yield sample
 
     def follow(self) -> Iterator[TrackedMoment]:
         """Absorb every sample; yield the estimate at those that are kept, and wherever something happened.
@@ -152,11 +164,12 @@ class TrackingSession:
             TrackingError: sizes that betray a wrong unit, or a stream that cannot be read.
         """
         for number, sample in enumerate(self._samples, 1):
-            events: tuple[LoadEvent, ...] = ()
             if self.watcher is None:
                 self.tracker.step(sample)
             else:
-                events = self.watcher.step(sample)
+                self._heard += self.watcher.step(sample)
+            events = tuple(self._heard)
+            self._heard.clear()
             self._events += events
             if number % self._every and not events:
                 continue
@@ -165,7 +178,7 @@ class TrackingSession:
             moment = TrackedMoment(sample.t, tracker.parameters, tracker.nis, tracker.n_absorbed, events, share)
             self._trail.append(moment)
             yield moment
-        if self.options.checkpoint is not None and self.watcher is None:
+        if self.options.checkpoint is not None and isinstance(self.tracker, Tracker):
             save_checkpoint(self.tracker, self.options.checkpoint)
 
     def result(self) -> TrackingResult:
@@ -173,9 +186,9 @@ class TrackingSession:
         tracker, watcher = self.tracker, self.watcher
         return TrackingResult(
             model=self.known.model,
-            tracked=self._tracked() if watcher is None else self.known,
+            tracked=self._tracked(tracker) if isinstance(tracker, Tracker) else self.known,
             parameters=tracker.parameters,
-            health=health(tracker),
+            health=health(tracker) if isinstance(tracker, Tracker) else tracker.health,
             nis_band=tracker.band,
             n_skipped=tracker.n_skipped,
             events=tuple(self._events),
@@ -184,8 +197,8 @@ class TrackingSession:
             counts=None if self.intake is None else self.intake.counts,
         )
 
-    def _tracked(self) -> IdentifiedModel:
-        known, tracker = self.known, self.tracker
+    def _tracked(self, tracker: Tracker) -> IdentifiedModel:
+        known = self.known
         theta = tracker.theta
         J = tracker.options.state.at(tracker.state.x).jacobian[: known.model.n_params]
         spread = known.base.K @ J
@@ -198,10 +211,9 @@ class TrackingSession:
             rule="as the filter had it after the last sample",
         )
 
-
-def _replayed(recording: Recording, options: TrackingOptions) -> Iterator[Sample]:
-    samples = replay(recording, speed=options.speed)
-    if recording.dq is not None and recording.ddq is not None:
-        return samples
-    kinematics = KinematicFilter.at_rate(recording.rate_hz, half_window=options.half_window)
-    return with_kinematics(samples, kinematics, recording.q.shape[1])
+    def _replayed(self, recording: Recording) -> Iterator[Sample]:
+        samples = replay(recording, speed=self.options.speed)
+        if recording.dq is not None and recording.ddq is not None:
+            return samples
+        kinematics = KinematicFilter.at_rate(recording.rate_hz, half_window=self.options.half_window)
+        return with_kinematics(self._listened(samples), kinematics, recording.q.shape[1])

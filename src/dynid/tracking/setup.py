@@ -14,14 +14,14 @@ from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError, TrackingError
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
-from dynid.tracking.contact import ContactObserver
 from dynid.tracking.filter import ConstrainedFilter
-from dynid.tracking.load import LoadWatch, load_filter
+from dynid.tracking.noise import torque_noise
 from dynid.tracking.rows import Measurement
 from dynid.tracking.samples import ProcessNoise
 from dynid.tracking.state_map import Consistent, Entry, StateBound, StateMap, StatePiece
+from dynid.tracking.watch import LoadWatch
 
-__all__ = ["TrackingOptions", "arm_filter", "known_noise", "live_noise", "load_watch", "recorded_noise"]
+__all__ = ["TrackingOptions", "arm_filter", "live_noise", "load_watch", "recorded_noise"]
 
 INITIAL_STD = 0.3
 """Of the states of the arm (dimensionless): their bounds are much wider than what an identified model is wrong by."""
@@ -29,16 +29,12 @@ LINK_SCALE = 0.15
 """Relative size of what a whole link may be wrong by, per unit of state (dimensionless)."""
 NOISE_MEMORY = 500.0
 """Samples over which the filter of the arm estimates the measurement noise."""
-LOAD_PROCESS_NOISE = 1e-8
-"""Of the load's states, per sample (dimensionless): a held load does not change, a picked one widens the filter."""
 PEAK_SHARE = 0.02
 """First guess of the noise of a log, over the largest measured value."""
 LIVE_SHARE = 0.01
 """First guess of the noise of a live torque, over the effort limit."""
 LIVE_TORQUE, LIVE_WRENCH = 1.0, 5.0
 """First guess of the noise of a live torque where there is no limit, and of a base wrench; N·m or N."""
-CONTACT_FLOOR = 3.0
-"""Smallest threshold of a contact, over the noise of the noisiest joint."""
 SMALLEST_SIZE = 1e-3
 """Size (SI) of a parameter that is zero at every link or joint."""
 _MEASURES: dict[str, tuple[Measurement, ...]] = {
@@ -88,12 +84,6 @@ class TrackingOptions:
         return _MEASURES[self.measure]
 
 
-def known_noise(model: IdentifiedModel) -> Float[Array, " n_dof"] | None:
-    """Standard deviation of what the fit left over of single samples, N·m or N; None where the model does not say."""
-    noise = model.sample_noise
-    return noise if noise is not None and bool(np.all(noise > 0.0)) else None
-
-
 def recorded_noise(recording: Recording, options: TrackingOptions) -> Float[Array, " n_rows"]:
     """A first guess of the noise of each measured row (N·m and N) of a log.
 
@@ -141,28 +131,29 @@ def arm_filter(
 
 
 def load_watch(
-    known: IdentifiedModel, noise: Float[Array, " n_rows"], options: TrackingOptions | None = None
+    known: IdentifiedModel,
+    noise: Float[Array, " n_rows"],
+    options: TrackingOptions | None = None,
+    *,
+    rate_hz: float | None = None,
 ) -> LoadWatch:
-    """Filter of the load and contact observer on a known arm; noise in N·m and N.
+    """Filters of the load and contact watch on a known arm.
 
-    The noise that the model remembers counts where it is the larger one: innovations are correlated in time, and with
-    a noise below `noise` the watcher takes a load that is picked up for a contact.
+    Args:
+        known: the arm; its residuals say how large the noise is, how long it lasts and how friction drifts.
+        noise: σ of the measured rows (N·m and N) where the model does not say.
+        options: what to follow.
+        rate_hz: samples per second.
     """
     options, n_dof = options or TrackingOptions(payload=True), known.model.n_dof
-    torque = known_noise(known)
-    rows = noise if torque is None else np.concatenate([np.maximum(torque, noise[:n_dof]), noise[n_dof:]])
     return LoadWatch(
-        filter=load_filter(
-            known.model,
-            _initial(known, options),
-            noise=rows,
-            max_mass=options.max_mass,
-            process_noise=LOAD_PROCESS_NOISE,
-            measure=options.measured,
-        ),
-        observer=ContactObserver(
-            model=known.model, noise=rows[:n_dof], floor=float(np.max(CONTACT_FLOOR * rows[:n_dof]))
-        ),
+        model=known.model,
+        theta=_initial(known, options),
+        noise=torque_noise(known, noise[:n_dof]),
+        wrench_noise=noise[n_dof:],
+        measure=options.measured,
+        rate_hz=options.rate if rate_hz is None else rate_hz,
+        max_mass=options.max_mass,
     )
 
 

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from dynid.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from dynid.validation.band import NextRun as NextRun
     from dynid.validation.band import TorqueBand as TorqueBand
+    from dynid.validation.band import next_run_band as next_run_band
     from dynid.validation.band import torque_band as torque_band
     from dynid.validation.torque import Contributions as Contributions
     from dynid.validation.torque import Validation as Validation
@@ -21,7 +23,7 @@ MODULES = ("band", "torque", "left_out", "rollout", "verdict")
 
 # A stage is imported for a few of its modules; the others would only cost time.
 _HOMES = {
-    "dynid.validation.band": ("TorqueBand", "torque_band"),
+    "dynid.validation.band": ("NextRun", "TorqueBand", "next_run_band", "torque_band"),
     "dynid.validation.torque": ("Contributions", "Validation", "compare_torque", "contributions"),
     "dynid.validation.verdict": ("Criterion", "Mark", "Verdict", "judge"),
 }

@@ -61,6 +61,11 @@ class Validation:
         return unknown if self.band is None else self.band.coverage(self.residual)
 
     @property
+    def coverage_at_rest(self) -> float:
+        """The same share (a fraction) of rows at standstill, of all joints; nan where there are none."""
+        return np.nan if self.band is None else self.band.coverage_at_rest(self.residual)
+
+    @property
     def whiteness(self) -> Float[Array, " n_dof"]:
         """Correlation of neighbouring residuals of each joint, dimensionless: 0 is white, 1 is a missing effect."""
         centred = self.residual - self.residual.mean(axis=0)

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from dynid.workflow.live_view import LiveEvent as LiveEvent
     from dynid.workflow.live_view import LiveSession as LiveSession
     from dynid.workflow.live_view import LiveView as LiveView
-    from dynid.workflow.payload import GainsIdentification as GainsIdentification
-    from dynid.workflow.payload import PayloadIdentification as PayloadIdentification
+    from dynid.workflow.payload_results import GainsIdentification as GainsIdentification
+    from dynid.workflow.payload_results import PayloadIdentification as PayloadIdentification
     from dynid.workflow.prediction import Prediction as Prediction
     from dynid.workflow.prediction import predict as predict
+    from dynid.workflow.reduction import ReducedModel as ReducedModel
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
     from dynid.workflow.reverse import ReverseIdentification as ReverseIdentification
     from dynid.workflow.rollout import ModelRollout as ModelRollout
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
 MODULES = (
     "progress",
     "arm_choice",
+    "argument_types",
     "doors",
+    "torque_scales",
     "logs",
     "provenance",
     "workers",
@@ -49,6 +52,7 @@ MODULES = (
     "identify_job",
     "manifest",
     "identified_links",
+    "reduction",
     "identification",
     "references",
     "shooting",
@@ -62,6 +66,7 @@ MODULES = (
     "reverse",
     "retrieve",
     "friction",
+    "payload_results",
     "payload",
     "track",
     "live_view",
@@ -92,8 +97,9 @@ _HOMES = {
     "dynid.workflow.info": ("RobotInfo",),
     "dynid.workflow.live_run": ("LiveRun",),
     "dynid.workflow.live_view": ("LiveEvent", "LiveSession", "LiveView"),
-    "dynid.workflow.payload": ("GainsIdentification", "PayloadIdentification"),
+    "dynid.workflow.payload_results": ("GainsIdentification", "PayloadIdentification"),
     "dynid.workflow.prediction": ("Prediction", "predict"),
+    "dynid.workflow.reduction": ("ReducedModel",),
     "dynid.workflow.retrieve": ("ModelRetrieval",),
     "dynid.workflow.reverse": ("ReverseIdentification",),
     "dynid.workflow.rollout": ("ModelRollout", "RolledModel"),

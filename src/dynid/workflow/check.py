@@ -28,6 +28,7 @@ from dynid.regression.feasible.certificate import (
 from dynid.regression.feasible.mass_matrix import WorstPose, worst_pose
 from dynid.regression.feasible.programme import FeasibleSolution, solve
 from dynid.regression.model import IdentifiedModel
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import Numbers
 from dynid.workflow.doors import ModelLike, RobotLike, RobotOptions, as_model, as_seed
 from dynid.workflow.fit_options import ConditionChoice
@@ -257,6 +258,7 @@ class ConsistencyCheck(PrintsAsDocument):
         return f"ConsistencyCheck({self.model.robot.name!r}: {word}, margin {self.margin:.3g} SI)"
 
 
+@checked_arguments
 @one_blas_thread()
 def check(
     model: CoefficientsLike,

@@ -59,6 +59,12 @@ class BandJson(TypedDict, total=False):
     """σ of the residual in the fit, N·m or N."""
     coverage_95_joint: Numbers
     """Share of the measured torque inside the 95 % band."""
+    coverage_95: float
+    """The same of all joints together."""
+    coverage_95_standstill: float
+    """The same of rows at standstill; null where there are none."""
+    band_std: Numbers
+    """RMS σ of a measured torque about the predicted one, N·m or N: a quarter of the width of the 95 % band."""
 
 
 class ValidationJson(ErrorJson, BandJson):
@@ -189,6 +195,28 @@ class ChosenJson(TypedDict):
     """The same as a sentence."""
 
 
+class EssentialJson(TypedDict):
+    """One essential parameter."""
+
+    leading: str
+    label: str
+    value: float
+    std: float
+    unit: str
+
+
+class ReducedJson(TypedDict):
+    """The smallest set of base parameters that predicts as well; errors with all of them, then with these, %."""
+
+    n_base: int
+    n_essential: int
+    left_out_percent: list[float]
+    train_percent: list[float]
+    validation_percent: list[list[float]]
+    parameters: list[EssentialJson]
+    dropped: list[str]
+
+
 class IdentificationJson(TypedDict):
     """All that `identify` tells."""
 
@@ -215,6 +243,7 @@ class IdentificationJson(TypedDict):
     links: list[LinkJson]
     findings: list[FindingJson]
     compared: list[ComparisonJson]
+    reduced: NotRequired[ReducedJson]
 
 
 def error_json(error: FitError) -> ErrorJson:
@@ -244,6 +273,9 @@ def validation_json(validation: Validation, *, details: bool = False) -> Validat
         content["predicted_std"] = np.sqrt(np.mean(band.std**2, axis=0))
         content["noise"] = band.noise
         content["coverage_95_joint"] = validation.coverage
+        content["coverage_95"] = float(np.mean(validation.coverage))
+        content["coverage_95_standstill"] = validation.coverage_at_rest
+        content["band_std"] = np.sqrt(np.mean(band.prediction_std**2, axis=0))
     return content
 
 

@@ -21,10 +21,12 @@ from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ConfigError, RecordingError, RobotError, UnknownKeyword
 from dynid.recording.column_map import ColumnMap, read_column_map
+from dynid.recording.gains_file import is_gains_file, read_gains
 from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
+from dynid.workflow.argument_types import check_argument_types
 from dynid.workflow.arm_choice import choose_arm, numbered_through
 
 __all__ = [
@@ -209,11 +211,13 @@ def check_keywords(job: Callable[..., object], given: Mapping[str, object], grou
 
     Raises:
         UnknownKeyword: naming the nearest keyword and all that exist.
+        WrongType: no number where one belongs.
     """
     own = [name for name, parameter in signature(job).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
     for name in given:
         if name not in group.__annotations__:
             raise UnknownKeyword(name, known=(*own, *group.__annotations__), where=job.__name__)
+    check_argument_types(group.__annotations__, given)
 
 
 def locked_joint(item: str) -> tuple[str, float]:
@@ -233,6 +237,8 @@ def as_locks(lock: Iterable[str] | Mapping[str, float]) -> tuple[str, ...]:
     """Joints to freeze as texts, JOINT or JOINT=VALUE (rad or m)."""
     if isinstance(lock, str):
         return (lock,)
+    if not isinstance(lock, Iterable):
+        raise ConfigError(f"lock: expected names of joints, or positions by name, got {type(lock).__name__}")
     if isinstance(lock, Mapping):
         return tuple(f"{name}={float(value)!r}" for name, value in lock.items())
     return tuple(lock)
@@ -304,14 +310,17 @@ def as_map(columns: str | PathLike[str] | ColumnMap | None) -> ColumnMap | None:
     raise RecordingError(f"columns: expected a mapping file or a ColumnMap, got {type(columns).__name__}")
 
 
-def as_gains(gains: str | Sequence[float] | Array | None) -> tuple[float, ...] | None:
-    """Drive gains in N·m/A, from numbers or from a text ``K1,K2,…``; None for none.
+def as_gains(gains: str | PathLike[str] | Sequence[float] | Array | None) -> tuple[float, ...] | None:
+    """Drive gains in N·m/A, from numbers, a text ``K1,K2,…`` or the file that `payload` wrote; None for none.
 
     Raises:
         RecordingError: for what are no numbers.
     """
     if gains is None:
         return None
+    if is_gains_file(gains):
+        return read_gains(gains)[0]
+    assert not isinstance(gains, PathLike)
     words = gains.replace(",", " ").split() if isinstance(gains, str) else gains
     try:
         return tuple(float(word) for word in words)

@@ -17,6 +17,7 @@ from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_settings import LogSettings
 from dynid.review.examination import review_log
 from dynid.review.findings import Finding, Severity
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import FindingJson, findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_gains, as_logs, as_map
 from dynid.workflow.fit_options import DEFAULT_FRICTION
@@ -71,6 +72,7 @@ class LogReview(PrintsAsDocument):
         return f"LogReview({self.log!r}: {codes or 'healthy'})"
 
 
+@checked_arguments
 @one_blas_thread()
 def examine(
     robot: RobotLike,

@@ -41,7 +41,7 @@ class FitOptions:
     rotor_inertia: bool | None = None
     """Whether every joint gets a rotor inertia; None chooses with friction auto, and is no where friction is given."""
     bounds: Path | None = None
-    """CSV with parameter,lower,upper."""
+    """CSV with parameter,lower,upper, or TOML with any constraint: shapes, densities, symmetries, known values."""
     total_mass: tuple[float, float] | None = None
     """Least and largest mass of all links, kg."""
     condition: ConditionChoice = "triangle"
@@ -52,6 +52,8 @@ class FitOptions:
     """Spread of links about their nominal ones, relative, for map."""
     ranges: bool = False
     """Whether to find between which values the links may lie without a worse fit."""
+    reduce: bool = False
+    """Whether to look for the smallest set of base parameters that predicts as well."""
     delay: str | None = None
     """Seconds by which torque lags behind position, or auto; None chooses with friction auto, and is 0 where friction
     is given."""
@@ -99,9 +101,9 @@ class FitOptions:
             min_velocity=str(min_velocity),
         )
 
-    def with_links(self, *, ranges: bool, refine: str | None = None) -> FitOptions:
-        """The same with what more is asked of the links (SI)."""
-        return replace(self, ranges=ranges, refine=refine)
+    def with_links(self, *, ranges: bool, reduce: bool, refine: str | None = None) -> FitOptions:
+        """The same with what more is asked of links and base parameters (SI)."""
+        return replace(self, ranges=ranges, reduce=reduce, refine=refine)
 
     @property
     def is_automatic(self) -> bool:
@@ -159,8 +161,12 @@ class FitOptions:
         """What is asked of the full parameters (SI)."""
         bounds = ParameterBounds()
         if self.bounds is not None:
-            from dynid.regression.constraints.files import read_bounds
+            from dynid.regression.constraints.files import read_bounds, read_constraints
 
+            if self.bounds.suffix.lower() == ".toml":
+                asked = read_constraints(self.bounds)
+                total = asked.total_mass if self.total_mass is None else self.total_mass
+                return replace(asked, triangle=asked.triangle and self.condition == "triangle", total_mass=total)
             bounds = read_bounds(self.bounds)
         return Constraints(
             triangle=self.condition == "triangle",

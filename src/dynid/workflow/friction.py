@@ -19,12 +19,14 @@ from dynid.recording.column_map import ColumnMap
 from dynid.regression.friction.curve import friction_curve
 from dynid.regression.friction.fit import FrictionFit, fit_friction
 from dynid.regression.model import IdentifiedModel
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import ErrorJson, error_json
 from dynid.workflow.doors import LogLike, ModelLike, as_logs, as_model, model_files, model_name
 from dynid.workflow.identify_job import LogOptions
 from dynid.workflow.logs import Log
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
+from dynid.workflow.torque_scales import GainStd
 
 __all__ = ["FrictionComparison", "FrictionRefit", "friction"]
 
@@ -177,6 +179,7 @@ class FrictionRefit(PrintsAsDocument):
         )
 
 
+@checked_arguments
 @one_blas_thread()
 def friction(
     model: ModelLike,
@@ -187,7 +190,8 @@ def friction(
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
-    gains: str | Sequence[float] | Array | None = None,
+    gains: str | PathLike[str] | Sequence[float] | Array | None = None,
+    gain_std: GainStd | None = None,
     lowpass: float | None = None,
     progress: Progress = silent,
 ) -> FrictionRefit:
@@ -204,7 +208,7 @@ def friction(
         from_: start of the part to use, s.
         until: end of the part to use, s.
         columns: mapping file or `ColumnMap`.
-        gains: drive gains in N·m/A, for logs of motor current.
+        gains, gain_std: drive gains in N·m/A, for logs of motor current; their relative σ, for the new model to keep.
         lowpass: low-pass in Hz.
         progress: hears what is being done.
 
@@ -220,7 +224,7 @@ def friction(
     if other.robot.joint_names != known.robot.joint_names:
         named = model_name(against or model, "against")
         raise ModelFileError(f"{named}: is of a robot with other joints than {model_name(model, 'model')}")
-    asked = LogOptions.of(from_, until, columns, gains, lowpass)
+    asked = LogOptions.of(from_, until, columns, gains, lowpass, gain_std)
     settings = asked.settings().over(known.settings)
     opened = [Log.of(source, known.robot, settings, from_, until, held=True) for source in as_logs(logs)]
     if not opened:

@@ -29,6 +29,8 @@ from dynid.workflow.contract import (
     verdict_json,
 )
 from dynid.workflow.identified_links import IdentifiedLink, identified_links, links_grid
+from dynid.workflow.prediction import band_statements
+from dynid.workflow.reduction import ReducedModel
 
 __all__ = ["Comparison", "Identification"]
 
@@ -67,6 +69,8 @@ class Identification(PrintsAsDocument):
     """Errors of other parameter sets on the same rows."""
     bootstrap: Bootstrap | None = None
     """Intervals by resampling, where they were asked for."""
+    reduced: ReducedModel | None = None
+    """The essential parameters, where they were asked for."""
     notes: tuple[str, ...] = ()
     """Sentences about the data, such as that only part of it is drawn."""
     warnings: tuple[str, ...] = ()
@@ -80,7 +84,7 @@ class Identification(PrintsAsDocument):
     def json(self) -> IdentificationJson:
         """What scripts read of it (SI); `dynid.prose.plain` makes lists of its arrays."""
         model, estimate = self.model, self.estimate
-        return {
+        content: IdentificationJson = {
             "robot": model.robot.name,
             "n_dof": model.model.n_dof,
             "n_parameters": model.model.n_params,
@@ -112,6 +116,9 @@ class Identification(PrintsAsDocument):
                 for c in self.comparisons
             ],
         }
+        if self.reduced is not None:
+            content["reduced"] = self.reduced.json()
+        return content
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -141,9 +148,18 @@ class Identification(PrintsAsDocument):
             *(Line("friction", reason) for reason in self.reasons),
             *links,
             errors_grid(model, [("fit", self.train), *(("held out", v) for v in self.validation)]),
+            *self._band(),
+            *(self.reduced.document() if self.reduced is not None else ()),
             Line("consistent", consistent),
             Line("verdict", self.verdict.mark),
         )
+
+    def _band(self) -> tuple[Line, ...]:
+        """How many held-out torques lie in their band, and what it rests on."""
+        told = band_statements(self.model)
+        inside = [float(np.mean(v.coverage)) for v in self.validation if not v.raw]
+        held = f"{100.0 * min(inside):.1f} % of the held-out torques inside; " if inside else ""
+        return (Line("95 % band", f"{held}{told[0]}"), *(Line("", sentence) for sentence in told[1:]))
 
     def _base_parameters(self) -> Grid:
         table = self.estimate.base_table()

@@ -21,6 +21,7 @@ from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
+from dynid.regression.coloured import coloured_estimate
 from dynid.regression.estimate import Estimate, Estimator, FitError
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.friction.rows import never_reversing
@@ -39,18 +40,21 @@ from dynid.simulation.joint_controller import JointController
 from dynid.validation.left_out import left_out_error
 from dynid.validation.torque import compare_torque
 from dynid.validation.verdict import judge
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import ChosenJson, findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
 from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
 from dynid.workflow.identification import Identification
-from dynid.workflow.identify_job import IdentifyJob, LogOptions
+from dynid.workflow.identify_job import IdentifyJob, LogOptions, picture_notes
 from dynid.workflow.logs import Log
-from dynid.workflow.other_fits import compared_with_others
+from dynid.workflow.other_fits import compared_with_others, rotor_hint
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
+from dynid.workflow.reduction import reduce_model
 from dynid.workflow.refine import driven_logs, for_simulator, refined_estimate
+from dynid.workflow.torque_scales import GainStd, with_scales
 from dynid.workflow.workers import Workers
 
 __all__ = ["LogsRefused", "identify", "run_identify"]
@@ -71,6 +75,7 @@ class LogsRefused(RecordingError):
         super().__init__(f"errors were found in {self.logs}, and nothing was fitted: {', '.join(errors)}")
 
 
+@checked_arguments
 def identify(
     robot: RobotLike,
     logs: LogLike | Sequence[LogLike],
@@ -85,6 +90,7 @@ def identify(
     prior: PriorRule = "map",
     prior_std: float = 0.3,
     ranges: bool = False,
+    reduce: bool = False,
     delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
     refine: Literal["rollout"] | None = None,
@@ -93,7 +99,8 @@ def identify(
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
-    gains: str | Sequence[float] | Array | None = None,
+    gains: str | PathLike[str] | Sequence[float] | Array | None = None,
+    gain_std: GainStd | None = None,
     lowpass: float | None = None,
     lock: Iterable[str] | Mapping[str, float] = (),
     gravity: tuple[float, float, float] | None = None,
@@ -117,26 +124,23 @@ def identify(
         estimator: ols, wls, robust, feasible or retrieval (the last two give links), or an `Estimator`.
         friction: none, names joined by +, or auto: what predicts best, joint by joint.
         rotor_inertia: add a rotor inertia to every joint; None chooses with friction auto, and adds none otherwise.
-        bounds, total_mass: CSV with parameter,lower,upper; least and largest mass of all links, kg.
+        bounds, total_mass: CSV with parameter,lower,upper, or TOML of constraints; mass of all links, kg.
         condition: triangle for full consistency, inertia for the papers' weaker 6×6.
         prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
-        min_velocity: mask rows slower than this, rad/s, or auto.
         refine: rollout for Gauss–Newton on simulated motions after the linear fit, taken if held-out ones improve.
-        controller: ctrl.toml or `JointController` that drove logs without torque; its command stands for the torque.
-        reference: log with t and q that the controller was asked for, where the logs have no columns for it.
-        from_, until: the part of the training logs to use, s.
-        columns: mapping file or `ColumnMap`: names, units, signs and gear ratios.
-        gains: drive gains in N·m/A, for logs of motor current.
-        lowpass: low-pass in Hz; None is ten times the motion's bandwidth.
+        controller, reference: ctrl.toml or `JointController` of logs without torque; a log of what it was asked for.
+        min_velocity, from_, until: mask rows slower than this, rad/s, or auto; the part of the training logs to use, s.
+        columns, lowpass: mapping file or `ColumnMap`; low-pass in Hz, None for ten times the bandwidth of the motion.
+        gains: drive gains in N·m/A, or the file of them that `payload` wrote, for logs of motor current.
+        gain_std: relative σ of gains or torque sensors, one or one a joint; None: the file's, or 2 % and 0.5 %.
         lock: joints to freeze, names or JOINT=VALUE (rad or m).
         gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
         ignore_inertials, tip, transmission: no inertias of the file; last link of the arm; file or matrix of drives.
-        bootstrap: number of bootstrap refits, for 95 % intervals beside the standard deviations.
+        reduce, bootstrap: find essential parameters, that predict as well; number of refits, for 95 % intervals.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
-        seed: of the retrieval estimator and of the bootstrap; nothing else draws random numbers.
-        workers: processes for bootstrap refits, or the address of a dask scheduler; results do not depend on it.
+        seed, workers: of retrieval and bootstrap; processes for refits, or the address of a dask scheduler.
         progress: hears what is being done.
 
     Raises:
@@ -153,10 +157,10 @@ def identify(
         bootstrap=bootstrap,
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
-        ).with_links(ranges=ranges, refine=refine),
+        ).with_links(ranges=ranges, reduce=reduce, refine=refine),
         controller=Path(controller) if isinstance(controller, str | PathLike) else controller,
         reference=None if reference is None else as_logs(reference, "reference")[0],
-        log=LogOptions.of(from_, until, columns, gains, lowpass),
+        log=LogOptions.of(from_, until, columns, gains, lowpass, gain_std),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
     )
     return run_identify(job, progress, workers=Workers.of(workers))
@@ -193,13 +197,21 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     resampled = _resampled(job, fit.regression, progress)
     progress("leaving out runs in turn")
     without = _left_out_runs(job, estimate, fit)
+    statistics = None if without is None else with_scales(estimate, fit.regression, without.statistics, settings)
+    if statistics is not None:
+        estimate = coloured_estimate(estimate, fit.regression, fit.runs, statistics)
     progress("predicting")
-    told = None if without is None else without.statistics
-    made = _model(job, estimate, fit, (*logs, *held_out), findings, told, gained)
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, statistics, gained)
     result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
     validation = tuple(predicted(result, samples, raw=job.raw) for samples in unseen)
+    reduced = None
+    if job.fit.reduce:
+        progress("looking for essential parameters")
+        reduced = reduce_model(result, estimate, fit.regression, unseen, raw=job.raw)
+    if reduced is not None:
+        result = replace(result, results={**result.results, "reduced": reduced.json()})
     progress("comparing with other fits")
     return Identification(
         model=result,
@@ -220,8 +232,13 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         ),
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
         bootstrap=resampled,
-        notes=_notes(job, logs),
-        warnings=(*robot.notes, *_warnings(result, estimate, fit.regression), *filter(None, fit.encoders[1:])),
+        reduced=reduced,
+        notes=picture_notes(job, logs),
+        warnings=(
+            *robot.notes,
+            *_warnings(result, estimate, fit.regression),
+            *filter(None, (fit.encoders[1], rotor_hint(fit.model, fit.runs[:1], train.error))),
+        ),
     )
 
 
@@ -353,25 +370,6 @@ def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"
     return compare_torque(estimate.model, theta, samples, raw=True).error.rmse
 
 
-def _notes(job: IdentifyJob, logs: Sequence[Log]) -> tuple[str, ...]:
-    """What of the data the pictures show."""
-    name = Path(logs[0].name).name
-    notes = []
-    if logs[0].is_long:
-        notes.append(
-            f"{name} is long and was streamed: every row of it entered the fit, but the pictures, the table of "
-            "joints and the error of the training log are of its first segment."
-        )
-    if len(logs) > 1:
-        notes.append(
-            f"{len(logs)} logs were fitted together; the pictures, the table of joints and the error of the training "
-            f"log are of the first, {name}."
-        )
-    if job.raw:
-        notes.append("Measured torque is shown unfiltered.")
-    return tuple(notes)
-
-
 def _warnings(model: IdentifiedModel, estimate: Estimate, regression: Regression) -> tuple[str, ...]:
     """What is weak about a fit.
 
@@ -388,7 +386,7 @@ def _warnings(model: IdentifiedModel, estimate: Estimate, regression: Regression
     if still and "dry" in kinds:
         told.append(f"{', '.join(still)} never reverses: Coulomb friction and offset cannot be told apart there")
     if estimate.status is Status.RANK_DEFICIENT:
-        told.append(f"not excited by this motion: {', '.join(unexcited(regression))}")
+        told += [f"not excited by this motion: {', '.join(names)}" for names in [unexcited(regression)] if names]
     if estimate.status is not Status.CONVERGED:
         told.append(estimate.status.value)
     elif model.links and not model.consistent:

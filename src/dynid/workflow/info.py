@@ -14,6 +14,7 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.doors import RobotLike, RobotOptions, as_torque_model
 
 __all__ = ["RobotInfo", "info"]
@@ -202,6 +203,7 @@ def _limit(value: float, unit: str) -> str:
     return "" if math.isinf(value) else f"{value:.4g} {unit}"
 
 
+@checked_arguments
 @one_blas_thread()
 def info(
     robot: RobotLike,

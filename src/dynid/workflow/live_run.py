@@ -82,7 +82,7 @@ class LiveRun:
         self._stop, self._again, self._lock = threading.Event(), threading.Event(), threading.RLock()
         self._asked: deque[Callable[[], None]] = deque()
         self._thread = threading.Thread(target=self._run, name="dynid live", daemon=True)
-        self._next_view = 0.0
+        self._next_view, self._cpu = 0.0, 0.0
         self._half = 100
         self.view = self._first_view()
         """The latest."""
@@ -143,6 +143,10 @@ class LiveRun:
         """Where the run has come to; None before the first sample."""
         with self._lock:
             return None if self._session is None else self._session.result()
+
+    def cpu_seconds(self) -> float:
+        """Time of a processor in s that following has taken so far."""
+        return self._cpu
 
     def events(self) -> tuple[LiveEvent, ...]:
         """What happened so far, the oldest first."""
@@ -255,6 +259,7 @@ class LiveRun:
 
     def _renew(self) -> None:
         self._next_view = time.monotonic() + 1.0 / VIEWS_PER_SECOND
+        self._cpu = time.thread_time()
         session, rows = self._session, self._samples.latest(2 * self._half + 1)
         before = self.view
         if session is None or session.watcher is None or not len(rows):
@@ -343,7 +348,7 @@ def external_torque(session: TrackingSession) -> Float[Array, " n_dof"]:
     watcher = session.watcher
     if watcher is None:
         raise TrackingError("no load is watched; set `payload`")
-    return watcher.observer.torque
+    return watcher.external_torque
 
 
 class _LiveIntake(SampleIntake):

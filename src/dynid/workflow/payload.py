@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TypedDict, overload
+from typing import overload
 
 import numpy as np
 
@@ -14,210 +14,23 @@ from dynid.arrays import Array, ArrayLike, Transform
 from dynid.chain.placement import rotation_rpy, transform
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ParameterError, RecordingError
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Conditioning
-from dynid.regression.drive_gains import DriveGains, identify_gains
+from dynid.recording.gains_file import is_gains_file
+from dynid.regression.drive_gains import identify_gains
+from dynid.regression.load_fit import KnownArm
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.payload import KnownArm, Payload, identify_payload
+from dynid.regression.payload import identify_payload
 from dynid.regression.status import Status
-from dynid.workflow.contract import ErrorJson, Numbers, error_json
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.doors import LogLike, LogSource, ModelLike, as_logs, as_model, model_files
 from dynid.workflow.identify_job import LogOptions
 from dynid.workflow.logs import Log
+from dynid.workflow.payload_results import GainsIdentification, PayloadIdentification
 from dynid.workflow.progress import Progress, silent
+from dynid.workflow.torque_scales import GainStd, with_stated_scales
 
-__all__ = ["GainsIdentification", "PayloadIdentification", "payload"]
-
-_AXES = "xyz"
-_UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-"""Entries of a tensor, row by row."""
-_DIALOGUE = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-"""The same in the order of a controller's load dialogue: moments first."""
-
-
-class LoadErrorJson(ErrorJson):
-    """How well the load explains its log."""
-
-    log: str
-
-
-class FrameJson(TypedDict):
-    """The frame that a load is given in."""
-
-    name: str
-    T_link_frame: Numbers
-
-
-class LoadStdJson(TypedDict):
-    """Standard deviations of a load, SI."""
-
-    mass: float
-    com: Numbers
-    inertia_com: Numbers
-
-
-class LoadJson(TypedDict):
-    """A load, SI, in its frame."""
-
-    mass: float
-    com: Numbers
-    inertia_com: Numbers
-    frame: FrameJson
-    std: LoadStdJson
-
-
-class PayloadJson(TypedDict):
-    """All that `payload` tells of a load."""
-
-    robot: str
-    n_dof: int
-    n_parameters: int
-    n_base: int
-    estimator: str
-    status: str
-    consistent: bool
-    train: LoadErrorJson
-    without_load: ErrorJson
-    payload: LoadJson
-
-
-class GainJson(TypedDict):
-    """The gain of one drive."""
-
-    joint: str
-    value: float
-    std: float
-    unit: str
-
-
-class GainsJson(TypedDict):
-    """All that `payload` tells of drive gains."""
-
-    robot: str
-    n_dof: int
-    status: str
-    gains: list[GainJson]
-
-
-@dataclass(frozen=True, eq=False)
-class PayloadIdentification(PrintsAsDocument):
-    """The result of `dynid.payload`: print it to read it, `dynid.save` it as a JSON file."""
-
-    load: Payload
-    """Mass, centre of mass and inertia with σ, and the errors with and without it (SI)."""
-    model: IdentifiedModel
-    """Of the arm without load."""
-    log: str
-    """The log with the load: its file, or what a log in memory calls itself."""
-    frame: str
-    """The frame the load is given in: flange, or the link whose frame it is."""
-    T_link_frame: Transform
-    """That frame in the last link's frame; m."""
-    warnings: tuple[str, ...] = ()
-    """What is weak about the result, a sentence each."""
-    inputs: tuple[Path, ...] = ()
-    """The files it was made from."""
-
-    def json(self) -> PayloadJson:
-        """What scripts read of it (SI)."""
-        load, error = self.load, error_json(self.load.fit)
-        return {
-            "robot": self.model.robot.name,
-            "n_dof": self.model.model.n_dof,
-            "n_parameters": self.model.model.n_params,
-            "n_base": self.model.base.n_base,
-            "estimator": "payload",
-            "status": load.status.name.lower(),
-            "consistent": load.status is Status.CONVERGED,
-            "train": {"log": self.log, **error},
-            "without_load": error_json(load.without),
-            "payload": {
-                "mass": load.mass,
-                "com": load.com,
-                "inertia_com": load.inertia_com,
-                "frame": {"name": self.frame, "T_link_frame": self.T_link_frame},
-                "std": {"mass": load.mass_std, "com": load.com_std, "inertia_com": load.inertia_com_std},
-            },
-        }
-
-    def document(self) -> Document:
-        """The result from top to bottom, as the terminal shows it."""
-        load = self.load
-        before, after = load.without.relative_percent, load.fit.relative_percent
-        rows = [("mass", f"{load.mass:.4f}", f"{load.mass_std:.4f}", "kg")]
-        com = zip(_AXES, load.com, load.com_std, strict=True)
-        rows += [(f"com {axis}", f"{value:.4f}", f"{std:.4f}", "m") for axis, value, std in com]
-        tensor, spread = load.inertia_com, load.inertia_com_std
-        rows += [(f"I {_AXES[a]}{_AXES[b]}", f"{tensor[a, b]:.5f}", f"{spread[a, b]:.5f}", "kg·m²") for a, b in _UPPER]
-        frame = self.frame if self.frame == "flange" else f"{self.frame} frame"
-        inertia = ", ".join(f"I{_AXES[a]}{_AXES[b]} {tensor[a, b]:.5f}" for a, b in _DIALOGUE)
-        return (
-            Line("robot", f"{self.model.robot.name}   {self.model.model.n_dof} joints"),
-            Line("log", f"{self.log}   {before:.2f} % empty, {after:.2f} % with the load"),
-            Grid(("load", "value", "± 1σ", "unit"), tuple(rows), (1, 2)),
-            Line("settings", f"for the load dialogue of a controller, {frame}:"),
-            Line("", f"mass {load.mass:.3f} kg"),
-            Line("", "centre of gravity " + ", ".join(f"{1e3 * x:.1f}" for x in load.com) + " mm"),
-            Line("", f"inertia about it {inertia} kg·m²"),
-        )
-
-    def __repr__(self) -> str:
-        load = self.load
-        return (
-            f"PayloadIdentification({self.model.robot.name!r}: {load.mass:.4f} ± {load.mass_std:.2g} kg, "
-            f"{load.without.relative_percent:.2f} % empty, {load.fit.relative_percent:.2f} % with the load)"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class GainsIdentification(PrintsAsDocument):
-    """The result of `dynid.payload` with a known mass: print it to read it, `dynid.save` it as a JSON file."""
-
-    found: DriveGains
-    """The gains with σ, N·m/A."""
-    model: IdentifiedModel
-    """What gave robot and rotors."""
-    known_mass: float
-    """Of the load, kg."""
-    warnings: tuple[str, ...] = ()
-    """What is weak about the result, a sentence each."""
-    inputs: tuple[Path, ...] = ()
-    """The files it was made from."""
-
-    @property
-    def gains(self) -> tuple[float, ...]:
-        """What the other jobs take as `gains`, N·m/A."""
-        return tuple(self.found.gains.tolist())
-
-    def json(self) -> GainsJson:
-        """What scripts read of it (N·m/A)."""
-        found = self.found
-        return {
-            "robot": self.model.robot.name,
-            "n_dof": self.model.model.n_dof,
-            "status": found.status.name.lower(),
-            "gains": [
-                {"joint": name, "value": float(gain), "std": float(std), "unit": "N·m/A"}
-                for name, gain, std in zip(found.joint_names, found.gains, found.std, strict=True)
-            ],
-        }
-
-    def document(self) -> Document:
-        """The result from top to bottom, as the terminal shows it."""
-        found, robot = self.found, self.model.robot
-        rows = tuple(
-            (name, f"{gain:.4f}", f"{std:.4f}")
-            for name, gain, std in zip(found.joint_names, found.gains, found.std, strict=True)
-        )
-        return (
-            Line("robot", f"{robot.name}   {robot.n_dof} joints; scale set by {self.known_mass:g} kg"),
-            Grid(("joint", "gain / N·m/A", "± 1σ"), rows, (1, 2)),
-        )
-
-    def __repr__(self) -> str:
-        gains = ", ".join(f"{gain:.4g}" for gain in self.gains)
-        return f"GainsIdentification({self.model.robot.name!r}: {gains} N·m/A by {self.known_mass:g} kg)"
+__all__ = ["payload"]
 
 
 @overload
@@ -232,7 +45,8 @@ def payload(
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
-    gains: str | Sequence[float] | Array | None = None,
+    gains: str | PathLike[str] | Sequence[float] | Array | None = None,
+    gain_std: GainStd | None = None,
     lowpass: float | None = None,
     progress: Progress = silent,
 ) -> PayloadIdentification: ...
@@ -250,12 +64,14 @@ def payload(
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
-    gains: str | Sequence[float] | Array | None = None,
+    gains: str | PathLike[str] | Sequence[float] | Array | None = None,
+    gain_std: GainStd | None = None,
     lowpass: float | None = None,
     progress: Progress = silent,
 ) -> GainsIdentification: ...
 
 
+@checked_arguments
 @one_blas_thread()
 def payload(
     model: ModelLike,
@@ -268,7 +84,8 @@ def payload(
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
-    gains: str | Sequence[float] | Array | None = None,
+    gains: str | PathLike[str] | Sequence[float] | Array | None = None,
+    gain_std: GainStd | None = None,
     lowpass: float | None = None,
     progress: Progress = silent,
 ) -> PayloadIdentification | GainsIdentification:
@@ -288,7 +105,8 @@ def payload(
         from_: start of the part to use, s.
         until: end of the part to use, s.
         columns: mapping file or `ColumnMap`.
-        gains: drive gains in N·m/A, for logs of motor current.
+        gains: drive gains in N·m/A, or the file of them that `known_mass` gave, for logs of motor current.
+        gain_std: relative σ of gains or torque sensors, one number or one a joint; None: as in the model.
         lowpass: low-pass in Hz.
         progress: hears what is being done.
 
@@ -298,13 +116,15 @@ def payload(
     """
     progress("reading")
     known = as_model(model)
-    asked = LogOptions.of(from_, until, columns, gains, lowpass)
+    asked = LogOptions.of(from_, until, columns, gains, lowpass, gain_std)
     settings = asked.settings().over(known.settings)
     if known_mass is not None:
         if gains is not None:
             raise RecordingError("`known_mass` finds the drive gains; leave `gains` out")
         # What is measured is the current itself, also where the model knows gains.
         settings = replace(settings, gains=None, remembered_gains=False)
+    elif gain_std is not None or is_gains_file(gains):
+        known = with_stated_scales(known, settings)
     loaded = Log.of(_one(log, "log"), known.robot, settings, from_, until, held=True)
     empty = None
     if unloaded is not None:
@@ -329,8 +149,10 @@ def _load(
         known.base,
         [samples],
         unloaded=without,
-        known=None if without else KnownArm(known.beta, known.covariance),
+        known=None if without else _known_arm(known),
         T_link_flange=T_link_flange,
+        noise=known.residuals,
+        scales=None if known.residuals is None else known.residuals.scale_covariance,
     )
     return PayloadIdentification(
         load=found,
@@ -340,6 +162,14 @@ def _load(
         T_link_frame=T_link_flange,
         warnings=_told(found.status),
     )
+
+
+def _known_arm(model: IdentifiedModel) -> KnownArm:
+    """Base parameters of the empty arm, what uncertain scales add to their covariance told apart."""
+    residuals = model.residuals
+    if residuals is None:
+        return KnownArm(model.beta, model.covariance)
+    return KnownArm(model.beta, model.covariance - residuals.of_scales, residuals.gain_directions)
 
 
 def _gains(

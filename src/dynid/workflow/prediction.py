@@ -12,11 +12,11 @@ from dynid.errors import ParameterError
 from dynid.prose import Grid, PrintsAsTable
 from dynid.recording.conditioning import Samples
 from dynid.regression.model import IdentifiedModel
-from dynid.validation.band import WITHIN_95, torque_band
+from dynid.validation.band import WITHIN_95, NextRun, next_run_band
 from dynid.validation.torque import Validation, compare_torque
 from dynid.workflow.doors import ModelLike, as_model
 
-__all__ = ["Prediction", "predict", "predicted"]
+__all__ = ["Prediction", "band_statements", "predict", "predicted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +29,29 @@ class Prediction(PrintsAsTable):
     std: Float[Array, "n_samples n_dof"]
     """σ of the predicted torque from that of the base parameters, N·m or N; infinite where they were never seen."""
     noise: Float[Array, " n_dof"]
-    """Standard deviation of each joint's residual in the fit, N·m or N; nan where it is not known."""
+    """Standard deviation of each joint's residual, of held-out runs where they are known, N·m or N; else nan."""
+
+    next_run: Float[Array, "n_samples n_dof"] | None = None
+    """Standard deviation of a torque that the same drives will measure, low-passed as in the fit, about the predicted
+    one: with noise, drift of friction and standstill, N·m or N; None where held-out residuals are not known."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
     @property
+    def measured_std(self) -> Float[Array, "n_samples n_dof"]:
+        """Standard deviation of a measured torque about the predicted one, N·m or N."""
+        return np.hypot(self.std, self.noise) if self.next_run is None else self.next_run
+
+    @property
     def lower(self) -> Float[Array, "n_samples n_dof"]:
         """Lower end of the band in which 95 % of measured torques are expected, N·m or N."""
-        return self.tau - WITHIN_95 * np.hypot(self.std, self.noise)
+        return self.tau - WITHIN_95 * self.measured_std
 
     @property
     def upper(self) -> Float[Array, "n_samples n_dof"]:
         """Upper end of that band, N·m or N."""
-        return self.tau + WITHIN_95 * np.hypot(self.std, self.noise)
+        return self.tau + WITHIN_95 * self.measured_std
 
     def _table(self) -> Grid:
         rows = [
@@ -82,10 +91,31 @@ def predict(model: ModelLike, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Pr
     unseen = np.any(Y[:, :, ~seen] != 0.0, axis=2)
     std = np.where(unseen, np.inf, np.sqrt(np.maximum(variance, 0.0)))
     noise = np.full(n_dof, np.nan) if known.noise is None else known.noise
-    return Prediction(known.robot.joint_names, known.model.torque(motion, known.parameters), std, noise)
+    coming = NextRun.of(known)
+    measured = None
+    if coming is not None and known.residuals is not None:
+        noise = known.residuals.row_std
+        each = [coming.std(j, Y[:, j], motion.dq[:, j]) for j in range(n_dof)]
+        measured = np.where(unseen, np.inf, np.column_stack(each))
+    return Prediction(known.robot.joint_names, known.model.torque(motion, known.parameters), std, noise, measured)
 
 
-def predicted(model: IdentifiedModel, samples: Samples, *, raw: bool = False) -> Validation:
+def band_statements(model: IdentifiedModel) -> tuple[str, ...]:
+    """What the band about predicted torques (N·m or N) rests on, a sentence each."""
+    known = model.residuals
+    if known is None:
+        return ("of the fit's own residuals: held-out ones are not known, and the next run may lie outside more often",)
+    scale = "scale of the torques ± " + ", ".join(f"{100.0 * value:.2g}" for value in _distinct(known.gain_std))
+    statement = (known.statement,) if known.statement else ()
+    return (f"from held-out residuals of {known.source}", *statement, f"{scale} % ({known.gain_source})")
+
+
+def _distinct(values: Float[Array, " n_dof"]) -> list[float]:
+    """One value where all are alike."""
+    return values[:1].tolist() if np.ptp(values) <= 1e-9 else values.tolist()
+
+
+def predicted(model: IdentifiedModel, samples: Samples, *, raw: bool = False, same_drives: bool = True) -> Validation:
     """Predicted and measured torque (N·m or N) of conditioned samples, with the band about the prediction.
 
     Raw torque has no band, for its noise is not known.
@@ -93,4 +123,4 @@ def predicted(model: IdentifiedModel, samples: Samples, *, raw: bool = False) ->
     found = compare_torque(model.model, model.parameters, samples, raw=raw)
     if raw:
         return found
-    return replace(found, band=torque_band(model.model, model.base, model.covariance, samples, model.noise))
+    return replace(found, band=next_run_band(model, samples, same_drives=same_drives))

@@ -20,6 +20,7 @@ from dynid.regression.retrieval.objective import ObjectiveKind, RetrievalObjecti
 from dynid.regression.retrieval.retrieval import Retrieval, RetrievalResult
 from dynid.regression.retrieval.search import MultiStart, SearchEngine, SimulatedAnnealing
 from dynid.regression.status import Status
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import LinkJson, links_json
 from dynid.workflow.doors import ModelLike, as_model, as_seed, model_files
 from dynid.workflow.progress import Progress, silent
@@ -224,6 +225,7 @@ class ModelRetrieval(PrintsAsDocument):
         return f"ModelRetrieval({self.model.robot.name!r}: {self.engine}, objective {self.verdict})"
 
 
+@checked_arguments
 @one_blas_thread()
 def retrieve(
     model: ModelLike,

@@ -22,6 +22,7 @@ from dynid.regression.estimate import Estimate
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.reverse import ControllerSamples, Reverse, read_controller_samples
 from dynid.regression.status import Status
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import BaseParameterJson, base_parameters_json
 from dynid.workflow.doors import RobotLike, RobotOptions
 from dynid.workflow.progress import Progress, silent
@@ -131,6 +132,7 @@ class ReverseIdentification(PrintsAsDocument):
         )
 
 
+@checked_arguments
 @one_blas_thread()
 def reverse(
     robot: RobotLike,

@@ -14,7 +14,7 @@ from dynid.arrays import Array
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
-from dynid.errors import ConfigError, ModelFileError, ParameterError
+from dynid.errors import ConfigError, ParameterError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.conditioning import Samples
@@ -34,10 +34,12 @@ from dynid.validation.rollout import (
     open_loop,
     window_starts,
 )
-from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_logs, as_map, as_model, model_name
+from dynid.workflow.argument_types import checked_arguments
+from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_logs, as_map
 from dynid.workflow.logs import Log, as_recording
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.references import logged_reference, with_any_torque
+from dynid.workflow.validate import models_of_one_robot
 
 __all__ = ["HORIZONS", "ModelRollout", "RolledModel", "rollout"]
 
@@ -215,6 +217,7 @@ def _closed_json(loop: ClosedLoop) -> ClosedLoopJson:
     }
 
 
+@checked_arguments
 @one_blas_thread()
 def rollout(
     models: ModelLike | Sequence[ModelLike],
@@ -254,14 +257,8 @@ def rollout(
         ModelFileError: models of robots with other joints.
         ConfigError: a log without torque and no controller, or a file that cannot be stepped.
     """
-    given = (models,) if isinstance(models, str | PathLike | IdentifiedModel) else tuple(models)
-    if not given:
-        raise ConfigError("models: give at least one model.json or IdentifiedModel")
-    known = [(model_name(one, f"model {k}"), as_model(one)) for k, one in enumerate(given, start=1)]
+    known = models_of_one_robot(models)
     first = known[0][1]
-    for name, other in known[1:]:
-        if other.robot.joint_names != first.robot.joint_names:
-            raise ModelFileError(f"{name}: is of a robot with other joints than {known[0][0]}")
     horizons = _horizons(window)
     typed = LogSettings(columns=as_map(columns), gains=as_gains(gains), cutoff_hz=lowpass)
     opened = Log.of(as_logs(log, "log")[0], first.robot, typed.over(first.settings), from_, until, held=True)

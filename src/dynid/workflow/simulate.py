@@ -22,6 +22,7 @@ from dynid.recording.raw import RawLog
 from dynid.recording.readers import read_recording
 from dynid.simulation.motions import MotionKind, motion_of, smooth_motion
 from dynid.simulation.synthetic import plausible_parameters, synthesise
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.doors import (
     LogLike,
     RobotLike,
@@ -50,6 +51,7 @@ DEFAULT_DURATION = 20.0
 """Seconds of a motion that no file gives."""
 
 
+@checked_arguments
 @one_blas_thread()
 def simulate(
     robot: RobotLike,

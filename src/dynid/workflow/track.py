@@ -8,6 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
+import numpy as np
+
 from dynid.arrays import Array
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import RecordingError
@@ -22,6 +24,7 @@ from dynid.tracking.session import TrackedMoment, TrackingResult, TrackingSessio
 from dynid.tracking.setup import TrackingOptions
 from dynid.tracking.sources.counts import StreamCounts
 from dynid.tracking.sources.intake import UDP, SampleIntake, is_stream, open_stream
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import Numbers
 from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_map, as_model
 from dynid.workflow.logs import as_recording
@@ -37,6 +40,12 @@ class EventJson(TypedDict):
     kind: str
     t: float
     mass: float
+    reaction: str
+    std: NotRequired[float]
+    delay: NotRequired[float]
+    link: NotRequired[str]
+    force: NotRequired[list[float]]
+    nature: NotRequired[str]
 
 
 class NisJson(TypedDict):
@@ -95,8 +104,21 @@ class ModelTrackingJson(TypedDict):
 
 
 def events_json(events: Sequence[LoadEvent]) -> list[EventJson]:
-    """Events as scripts read them: s, kg."""
-    return [{"kind": event.kind, "t": event.t, "mass": event.mass} for event in events]
+    """Events as scripts and controllers read them: s, kg, N; what is not known is left out."""
+    return [_event_json(event) for event in events]
+
+
+def _event_json(event: LoadEvent) -> EventJson:
+    content: EventJson = {"kind": event.kind, "t": event.t, "mass": event.mass, "reaction": event.reaction}
+    if np.isfinite(event.mass_std):
+        content["std"] = event.mass_std
+    if np.isfinite(event.delay):
+        content["delay"] = event.delay
+    if event.link is not None and event.nature is not None:
+        content["link"], content["nature"] = event.link, event.nature
+    if event.force is not None:
+        content["force"] = event.force.tolist()
+    return content
 
 
 def counts_json(counts: StreamCounts) -> SourceJson:
@@ -171,7 +193,7 @@ class ModelTracking(PrintsAsDocument):
             Line("samples", f"{run.health.n_absorbed} absorbed, {run.n_skipped} skipped"),
             Line("NIS", run.health.nis_sentence),
             Grid(("parameter", "value", "± 1σ", "unit"), rows, (1, 2)),
-            *(Line("event", f"{event.t:.3f} s   {event.kind}, load {event.mass:.3f} kg") for event in run.events),
+            *(Line("event", f"{event.t:.3f} s   {event.sentence}") for event in run.events),
         ]
         if load is not None:
             parts.append(Line("load", f"{load.mass:.3f} ± {load.mass_std:.3f} kg"))
@@ -182,6 +204,7 @@ class ModelTracking(PrintsAsDocument):
         return repr(self.run).replace("TrackingResult", "ModelTracking", 1)
 
 
+@checked_arguments
 @one_blas_thread()
 def track(
     model: ModelLike,

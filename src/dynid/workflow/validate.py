@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict
@@ -12,20 +13,22 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.dynamics.threads import one_blas_thread
-from dynid.errors import ModelFileError, RecordingError
+from dynid.errors import ConfigError, ModelFileError, RecordingError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
 from dynid.recording.column_map import ColumnMap
-from dynid.recording.log_settings import LogSettings
+from dynid.recording.gains_file import is_gains_file
 from dynid.regression.model import IdentifiedModel
 from dynid.validation.torque import Validation
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import ValidationJson, validation_json
-from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_logs, as_map, as_model, model_name
+from dynid.workflow.doors import LogLike, ModelLike, as_logs, as_map, as_model, model_name
 from dynid.workflow.logs import Log
-from dynid.workflow.prediction import predicted
+from dynid.workflow.prediction import band_statements, predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import hashed
+from dynid.workflow.torque_scales import GainStd, as_gain_settings, with_stated_scales
 
-__all__ = ["ModelValidation", "ValidatedModel", "validate"]
+__all__ = ["ModelValidation", "ValidatedModel", "models_of_one_robot", "validate"]
 
 
 class AgainstJson(TypedDict):
@@ -112,6 +115,7 @@ class ModelValidation(PrintsAsDocument):
         if np.any(np.isfinite(inside)):
             share = f"{100.0 * np.nanmean(inside):.1f} %"
             parts.append(Line("band", f"{share} of the measured torques are inside their 95 % prediction band"))
+            parts += [Line("", sentence) for sentence in band_statements(model)]
         colour = max(float(np.nanmax(np.abs(v.whiteness))) for _, v in pairs)
         told = f"largest correlation of neighbouring residuals {colour:.2f} (0 white, 1 a missing effect)"
         return (*parts, Line("residual", told))
@@ -121,6 +125,7 @@ class ModelValidation(PrintsAsDocument):
         return f"ModelValidation({self.models[0].model.robot.name!r}: {errors})"
 
 
+@checked_arguments
 @one_blas_thread()
 def validate(
     model: ModelLike,
@@ -131,7 +136,8 @@ def validate(
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
-    gains: str | Sequence[float] | Array | None = None,
+    gains: str | PathLike[str] | Sequence[float] | Array | None = None,
+    gain_std: GainStd | None = None,
     lowpass: float | None = None,
     progress: Progress = silent,
 ) -> ModelValidation:
@@ -149,28 +155,28 @@ def validate(
         until: end of the part to use, s.
         columns: mapping file or `ColumnMap`.
         gains: drive gains in N·m/A, for logs of motor current.
+        gain_std: relative σ of gains or torque sensors, one number or one a joint; None: as in the model.
         lowpass: low-pass in Hz.
         progress: hears what is being done.
 
     Raises:
         ModelFileError: models of robots with other joints.
     """
-    others = (against,) if isinstance(against, str | PathLike | IdentifiedModel) else tuple(against)
-    known = [(model_name(one, f"model {k}"), as_model(one)) for k, one in enumerate((model, *others), start=1)]
+    others = [against] if isinstance(against, str) or not isinstance(against, Sequence) else against
+    known = models_of_one_robot([model, *others])
     first = known[0][1]
-    for name, other in known[1:]:
-        if other.robot.joint_names != first.robot.joint_names:
-            raise ModelFileError(f"{name}: is of a robot with other joints than {known[0][0]}")
-    typed = LogSettings(columns=as_map(columns), gains=as_gains(gains), cutoff_hz=lowpass)
+    typed = replace(as_gain_settings(gains, gain_std), columns=as_map(columns), cutoff_hz=lowpass)
     settings = typed.over(first.settings)
+    if gain_std is not None or is_gains_file(gains):
+        known = [(name, with_stated_scales(one, settings)) for name, one in known]
     opened = [Log.of(source, first.robot, settings, from_, until) for source in as_logs(logs)]
     if not opened:
         raise RecordingError("no log given to predict")
     progress("predicting")
     samples = [log.condition() for log in opened]
-    results = tuple(
-        ValidatedModel(name, one, tuple(predicted(one, part, raw=raw) for part in samples)) for name, one in known
-    )
+    same = settings.gains == first.settings.gains
+    of = partial(predicted, raw=raw, same_drives=same)
+    results = tuple(ValidatedModel(name, one, tuple(of(one, part) for part in samples)) for name, one in known)
     warnings = tuple(
         f"{log.name} is a log the model was fitted to: this shows the fit, not how it predicts"
         for log in opened
@@ -194,3 +200,20 @@ def _was_fitted_to(model: IdentifiedModel, log: Log) -> bool:
 
 def _edge(value: object, otherwise: float) -> float:
     return float(value) if isinstance(value, int | float) else otherwise
+
+
+def models_of_one_robot(models: Sequence[ModelLike] | ModelLike) -> list[tuple[str, IdentifiedModel]]:
+    """One or more models of robots with the same joints, each with its name.
+
+    Raises:
+        ModelFileError: for a file that is no model, and for robots with other joints.
+        ConfigError: for another type, or none at all.
+    """
+    given = models if isinstance(models, Sequence) and not isinstance(models, str) else [models]
+    known = [(model_name(one, f"model {k}"), as_model(one)) for k, one in enumerate(given, start=1)]
+    if not known:
+        raise ConfigError("model: expected at least one model.json or IdentifiedModel")
+    for name, other in known:
+        if other.robot.joint_names != known[0][1].robot.joint_names:
+            raise ModelFileError(f"{name}: is of a robot with other joints than {known[0][0]}")
+    return known

@@ -20,6 +20,7 @@ from dynid.dynamics.threads import with_threads
 from dynid.errors import ConfigError, DynidError, OutputError
 from dynid.prose import Document, Grid, Line, PrintsAsDocument, plain
 from dynid.version import VERSION
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.identify import run_identify
 from dynid.workflow.identify_job import IdentifyJob
 from dynid.workflow.manifest import read_manifest
@@ -91,6 +92,7 @@ class Campaign(PrintsAsDocument):
         return f"Campaign({self.manifest!r}: {len(self.runs)} runs, {len(self.not_good)} not good)"
 
 
+@checked_arguments
 def campaign(
     manifest: str | os.PathLike[str],
     out: str | os.PathLike[str],

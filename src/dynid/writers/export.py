@@ -14,6 +14,7 @@ from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ExportError, InconsistentModel, LossyExport, UnknownName
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.model_file import load_model
+from dynid.workflow.argument_types import checked_arguments
 from dynid.writers.exported import Exported, ExportOptions
 from dynid.writers.exporters import EXPORTERS, LoadExporter, ModelExporter
 from dynid.writers.load_settings import FLANGE, Load, read_load
@@ -22,6 +23,7 @@ from dynid.writers.origin import RobotOrigin, model_sources, robot_origin, train
 __all__ = ["export"]
 
 
+@checked_arguments
 @one_blas_thread()
 def export(
     model: IdentifiedModel | Load | str | PathLike[str],

@@ -2,6 +2,7 @@
 
 MODULES = (
     "regions",
+    "density",
     "meshes",
     "link_parameters",
     "user_functions",

@@ -14,7 +14,8 @@ from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ContradictoryBounds, UnknownName
 from dynid.regression.constraints.compiled import CompiledConstraints, NotConvex, bound_sides
-from dynid.regression.constraints.cones import PSEUDO_INERTIA, SPATIAL_INERTIA, ConeBlock
+from dynid.regression.constraints.cones import PSEUDO_INERTIA, SPATIAL_INERTIA, ConeBlock, svec
+from dynid.regression.constraints.density import density_quadrics
 from dynid.regression.constraints.inertia_bounds import InertiaBound
 from dynid.regression.constraints.link_parameters import names_of_p
 from dynid.regression.constraints.parameter_names import SCALES, NamedParameter, find_parameter, scale_in_p
@@ -178,6 +179,20 @@ class ConstraintCompiler:
             A = np.zeros((len(part.h), self.model.n_params))
             A[:, 10 * index], A[:, 10 * index + 1 : 10 * index + 4] = part.h, part.G
             self.cones.append(ConeBlock(part.kind, A, np.zeros(len(part.h)), (self._region_text(index),)))
+
+    def density(self, link: str, region: Region) -> None:
+        """All mass of a link inside a region (m): linear in its second moments."""
+        index = self.link_index(link)
+        text = f"mass of {link} inside its {region_word(region)}"
+        for Q in density_quadrics(region):
+            row = svec(Q) @ PSEUDO_INERTIA
+            # As a length squared times a mass, every row is of the size of an inertia.
+            row = row / max(float(np.max(np.abs(row))), np.finfo(float).tiny)
+            weights = {10 * index + k: float(value) for k, value in enumerate(row) if value}
+            self.linear_rows.append(_ThetaRow(weights, 0.0, text))
+            self.p_rows.append(
+                _PRow(text, SCALES["inertia"], False, {}, {k: -value for k, value in weights.items()}, 0.0)
+            )
 
     def leave_out(self, name: str, why: str) -> None:
         """Note a constraint that the semidefinite programme cannot take."""

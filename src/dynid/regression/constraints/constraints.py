@@ -170,6 +170,8 @@ class Constraints:
     """Smallest and largest sum of all link masses in kg."""
     com_regions: Mapping[str, Region] = field(default_factory=dict)
     """Where the centre of mass of a link, by name, must lie; link frame, m."""
+    density_regions: Mapping[str, Region] = field(default_factory=dict)
+    """Solids (link frame, m) that hold all mass of a link, by name, not only its centre."""
     pinned: Mapping[str, float] = field(default_factory=dict)
     """Known parameters (SI) by any name that bounds accept, or by symbol of θ (``mc3x``, ``J3xx``)."""
     symmetries: tuple[Symmetry, ...] = ()
@@ -207,6 +209,8 @@ class Constraints:
             bound.compile(into)
         for link, region in self.com_regions.items():
             into.region(link, region)
+        for link, region in self.density_regions.items():
+            into.density(link, region)
         if self.total_mass is not None:
             masses = [NamedParameter("shared", 10 * i, i) for i in range(model.n_dof)]
             for side in bound_sides("total mass", *self.total_mass, unit=" kg"):

@@ -153,6 +153,7 @@ class _File(_Entry):
     known: dict[str, float] = Field(default_factory=dict)
     bounds: dict[str, tuple[float, float]] = Field(default_factory=dict)
     shape: dict[str, _Shape] = Field(default_factory=dict)
+    density: dict[str, _Shape] = Field(default_factory=dict)
     symmetry: tuple[_SymmetryEntry, ...] = ()
     tie: tuple[_TieEntry, ...] = ()
     functions: tuple[str, ...] = ()
@@ -199,6 +200,7 @@ def _constraints(entries: _File, folder: Path, robot_file: Path | None, *, allow
         pinned=entries.known,
         bounds=ParameterBounds.of(entries.bounds),
         com_regions={link: shape.region(link, place) for link, shape in entries.shape.items()},
+        density_regions={link: shape.region(link, place) for link, shape in entries.density.items()},
         symmetries=tuple(Symmetry(entry.link, entry.plane, entry.axis) for entry in entries.symmetry),
         ties=tuple(Tie(entry.parameter, entry.equals, entry.factor, entry.offset) for entry in entries.tie),
         functions=tuple(UserFunction(function.reference, function) for function in functions),

@@ -82,7 +82,7 @@ def _flat(block: ConeBlock, theta: Float[Array, " n_params"]) -> list[tuple[Floa
 
 def _rank_ones(
     link: int, theta: Float[Array, " n_params"], gradient: Float[Array, " n_params"] | None, belief: LinkBelief
-) -> tuple[list[Float[Array, " n_params"]], Float[Array, " 4"], Float[Array, " 4"], Float[Array, "4 10 10"]]:
+) -> tuple[list[Float[Array, " n_params"]], Float[Array, " 4"], Float[Array, " 4"], Float[Array, "4 4 n_params"]]:
     """Eigenvectors of the pseudo-inertia X (the prior's body is 1): normals over θ, eigenvalues, multipliers, mixed.
 
     At an optimum X and its multiplier commute; their difference separates directions in which X alone vanishes.

@@ -54,7 +54,7 @@ class LinkRange:
     def stored(self) -> dict[str, object]:
         """What a model file keeps of it (SI); ends that are not finite as texts."""
 
-        def ends(values: Float[Array, "n_values 2"]) -> list[object]:
+        def ends(values: Float[Array, "... 2"]) -> list[object]:
             return [[_END_TEXTS.get(str(float(v)), float(v)) for v in pair] for pair in np.atleast_2d(values)]
 
         return {"mass": ends(self.mass)[0], "com": ends(self.com), "inertia": ends(self.inertia)}

@@ -124,12 +124,15 @@ def link_spreads(
     if belief is None or theta is None:
         return None
     sigma = estimate.uncertainty.covariance if covariance is None else covariance
-    free, cov, faces = _posterior(theta, regression, compiled, belief, sigma)
+    _, cov, faces = _posterior(theta, regression, compiled, belief, sigma)
+    # Physics holds what the data push against it, so that counts as theirs; bounds that somebody asked for do not.
+    seen = cov
     for face in faces:
         cov = _cut(cov, face)
+        seen = _cut(seen, face) if face.link >= 0 and face.bends else seen
     cov = _pinned(cov, compiled.pins)
     before = belief.factor @ belief.factor.T
-    now, unheld = cov[:n, :n], free[:n, :n]
+    now, unheld = cov[:n, :n], seen[:n, :n]
     inner = np.linalg.solve(belief.factor, np.linalg.solve(belief.factor, unheld).T)
     shares = 1.0 - np.diag(inner).reshape(-1, 10).mean(axis=1)
     parts = [slice(i, i + 10) for i in range(0, n, 10)]
@@ -149,7 +152,7 @@ def off_the_boundary(
     hardly push, near where they do. Where a condition would break, θ moves less.
     """
     # The covariance that goes with the weights of the fit: where to move is no matter of its own σ.
-    _, cov, faces = _posterior(theta, regression, compiled, belief, np.full((1, 1), np.nan))
+    _, cov, faces = _posterior(theta, regression, compiled, belief, None)
     for link in range(regression.model.n_dof):
         held = [face for face in faces if face.bends and face.link == link]
         if held:
@@ -187,7 +190,7 @@ def _posterior(
     regression: Regression,
     compiled: CompiledConstraints,
     belief: LinkBelief,
-    covariance: Float[Array, "n_base n_base"],
+    covariance: Float[Array, "n_base n_base"] | None,
 ) -> tuple[Float[Array, "n_params n_params"], Float[Array, "n_params n_params"], list[Face]]:
     """Covariance of θ without constraints, with the curvature of those that hold it, and the faces near θ (SI)."""
     stacked = regression.stacked(belief.weights)
@@ -210,10 +213,10 @@ def _posterior(
 
 
 def _in_noise_units(
-    R: Float[Array, "n_base n_base"], covariance: Float[Array, "n_base n_base"]
+    R: Float[Array, "n_base n_base"], covariance: Float[Array, "n_base n_base"] | None
 ) -> Float[Array, "n_base n_base"]:
-    """R Σ Rᵀ: the identity where Σ is what R says; so it is taken where some base parameter was never seen."""
-    if not np.all(np.isfinite(covariance)):
+    """R Σ Rᵀ: the identity where Σ is what R says (None); so it is taken where some base parameter was never seen."""
+    if covariance is None or not np.all(np.isfinite(covariance)):
         return np.eye(len(R))
     Q = R @ covariance @ R.T
     return 0.5 * (Q + Q.T)

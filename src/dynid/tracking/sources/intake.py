@@ -65,7 +65,7 @@ def _feed(source: str, messages: StreamMessages, settings: LogSettings) -> Strea
         host, _, port = source.removeprefix(UDP).rpartition(":")
         if not (port.isascii() and port.isdigit()):
             raise TrackingError(f"{source}: the port is not a number; write udp:5005")
-        return UdpFeed(int(port), messages, host=host or LOOPBACK)
+        return UdpFeed(int(port), messages, host=host or LOOPBACK, patient=True)
     if not source.startswith(FOLLOW):
         raise TrackingError(f"{source}: no live source; write udp:PORT, follow:FILE, or - for standard input")
     path = Path(source.removeprefix(FOLLOW))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import select
 import socket
+import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 
 from dynid.errors import TrackingError
@@ -24,11 +26,21 @@ AT_ONCE = 256
 """Datagrams taken in one call at most, so that nothing else starves under a flood."""
 
 
+WAITING = 100_000
+"""Datagrams that are kept while nobody takes them; of more the oldest are lost."""
+
+
 class UdpFeed:
     """Datagrams of a bound socket; ``{"end": true}`` says that nothing follows."""
 
     def __init__(
-        self, port: int, messages: StreamMessages, *, host: str = LOOPBACK, ready: socket.socket | None = None
+        self,
+        port: int,
+        messages: StreamMessages,
+        *,
+        host: str = LOOPBACK,
+        ready: socket.socket | None = None,
+        patient: bool = False,
     ) -> None:
         """Listen.
 
@@ -37,6 +49,8 @@ class UdpFeed:
             messages: decodes them.
             host: address to listen at; by default only this machine can send.
             ready: a bound socket to use instead; it is left open.
+            patient: take datagrams in a thread of its own, so that none is lost while nobody asks for them: the system
+                itself keeps only some hundred.
 
         Raises:
             TrackingError: the port cannot be opened.
@@ -54,6 +68,9 @@ class UdpFeed:
         self.port = int(self._socket.getsockname()[1])
         """Where it listens."""
         self.label, self.real_time = f"udp:{self.port}", True
+        self._waiting: deque[tuple[bytes, float]] = deque(maxlen=WAITING)
+        self._some, self._closed = threading.Event(), threading.Event()
+        self._listener = threading.Thread(target=self._listen, name="dynid udp", daemon=True) if patient else None
         self._messages, self._n_datagrams, self._ended, self._interrupted = messages, 0, False, False
 
     @property
@@ -64,6 +81,8 @@ class UdpFeed:
     def receive(self, wait: float) -> list[Arrived]:
         """The messages that have come; waits up to `wait` (s)."""
         found: list[Arrived] = []
+        if self._listener is not None:
+            return self._taken(wait)
         if self._interrupted:
             raise KeyboardInterrupt
         while not self._ended and len(found) < AT_ONCE:
@@ -79,11 +98,34 @@ class UdpFeed:
                     break
                 wait = 0.0
                 continue
-            found += self._decoded(data)
+            found += self._decoded(data, time.monotonic())
         return found
 
-    def _decoded(self, data: bytes) -> list[Arrived]:
-        now, where = time.monotonic(), f"datagram {self._n_datagrams}"
+    def _listen(self) -> None:
+        while not self._closed.is_set():
+            if not select.select([self._socket], [], [], 0.1)[0]:
+                continue
+            try:
+                while not self._closed.is_set():
+                    self._waiting.append((self._socket.recv(MAX_DATAGRAM), time.monotonic()))
+            except OSError:
+                self._some.set()
+
+    def _taken(self, wait: float) -> list[Arrived]:
+        found: list[Arrived] = []
+        if self._listener is not None and not self._listener.is_alive() and not self._closed.is_set():
+            self._listener.start()
+        if not self._waiting:
+            self._some.clear()
+            # What came between the two lines above is there; what comes now wakes us up.
+            if not self._waiting:
+                self._some.wait(wait)
+        while self._waiting and not self._ended and len(found) < AT_ONCE:
+            found += self._decoded(*self._waiting.popleft())
+        return found
+
+    def _decoded(self, data: bytes, now: float) -> list[Arrived]:
+        where = f"datagram {self._n_datagrams}"
         self._n_datagrams += 1
         try:
             message = self._messages.of_bytes(data, where)
@@ -94,6 +136,9 @@ class UdpFeed:
 
     def close(self) -> None:
         """Stop listening."""
+        self._closed.set()
+        if self._listener is not None and self._listener.is_alive():
+            self._listener.join(timeout=1.0)
         if self._own:
             self._socket.close()
 

@@ -17,6 +17,7 @@ from dynid.recording.recording import Recording
 from dynid.tracking.setup import TrackingOptions
 from dynid.tracking.sources.intake import SampleIntake
 from dynid.tracking.sources.udp import LOOPBACK
+from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_map, as_model
 from dynid.workflow.live_run import LiveRun
 from dynid.workflow.live_view import LiveSession
@@ -32,6 +33,7 @@ SWITCH = 0.0005
 """Time in s after which one thread of Python makes room for another: shorter than a sample of a fast source."""
 
 
+@checked_arguments
 def live(
     model: ModelLike,
     source: LogLike | int,

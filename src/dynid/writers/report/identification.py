@@ -16,6 +16,7 @@ from dynid.regression.problem import Regression
 from dynid.review.findings import Finding
 from dynid.validation.torque import Contributions, Validation, contributions
 from dynid.workflow.identification import Comparison, Identification
+from dynid.workflow.reduction import ReducedModel
 from dynid.writers.report.animation import moving_arm
 from dynid.writers.report.charts import (
     bars_figure,
@@ -76,6 +77,7 @@ def identification_report(result: Identification) -> Report:
         _motion(model, samples),
         _compared(estimate, train, held_out, result.comparisons),
         _base_parameters(estimate),
+        *([_essential(result.reduced)] if result.reduced is not None else []),
         *([_links(model, estimate, samples)] if model.links else []),
         _friction(model, samples),
         _condition(estimate, result.regression),
@@ -234,6 +236,18 @@ def _base_parameters(estimate: Estimate) -> Section:
         "rule of the estimator decided; left open where it has none. σ above 30 %: what the data say is mostly noise.",
     )
     return Section("Base parameters", texts, (base_parameter_table(estimate),))
+
+
+def _essential(reduced: ReducedModel) -> Section:
+    found = reduced.essential
+    texts = (
+        f"{len(found.kept)} of {found.base.n_base} base parameters predict as well as all of them; the others do not "
+        "stand clear of their σ. They were left out one after the other, the least clear first; how many stay was "
+        "decided on parts of the logs left out of the fit. Links, exports and the other sections are of the whole set.",
+        f"Left out: {', '.join(found.dropped) or 'none'}.",
+    )
+    grids = (reduced.errors(), reduced.parameters())
+    return Section("Essential parameters", texts, tuple(Table(grid.headers, grid.rows) for grid in grids))
 
 
 def _links(model: IdentifiedModel, estimate: Estimate, samples: Samples) -> Section:

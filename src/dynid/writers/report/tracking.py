@@ -31,7 +31,7 @@ def _section(result: TrackingResult) -> Section:
     trail = result.trail
     # What is wrong stands in the verdict.
     said = () if result.health.sentences else ("The filter is healthy: its innovations are as large as it expects.",)
-    headers = ("time / s", "event", "load mass / kg")
+    headers = ("time / s", "event", "load mass / kg", "reaction")
     tables = (Table(headers, _event_rows(result.events)),) if result.events else ()
     figures = (*_parameter_figures(trail), _nis_figure(trail, result.nis_band)) if trail else ()
     n_all = len(result.parameters.symbols)
@@ -40,7 +40,7 @@ def _section(result: TrackingResult) -> Section:
 
 
 def _event_rows(events: Sequence[LoadEvent]) -> tuple[tuple[str, ...], ...]:
-    return tuple((f"{event.t:.3f}", event.kind, f"{event.mass:.3f}") for event in events)
+    return tuple((f"{event.t:.3f}", event.sentence, f"{event.mass:.3f}", event.reaction) for event in events)
 
 
 def _parameter_figures(trail: Sequence[TrackedMoment]) -> tuple[Figure, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dynid.disk import refuse_replacing, write_whole
 from dynid.prose import json_text
-from dynid.workflow.payload import GainsIdentification, PayloadIdentification
+from dynid.workflow.payload_results import GainsIdentification, PayloadIdentification
 from dynid.writers.savers.saved import Saved, Saver
 
 __all__: list[str] = []

@@ -1,0 +1,302 @@
+r"""The compiled contact watch: external torque, the band that free motion keeps it in, and what it looks like.
+
+The observer of `dynid.tracking.contact` in increments,
+
+.. math::
+
+    r_k = \frac{r_{k-1} + K \bigl(\Delta p - \tfrac{\Delta t}{2}(d_k + d_{k-1})\bigr)}{1 + K \Delta t}, \qquad
+    d = \tau - \tau_f + C^T \dot q - g ,
+
+with the load, friction and offsets as the load filter has them. Its variance in free motion is the sum of what the
+identified model says (slow error, white noise behind the low-pass, friction at standstill) and of what happens between
+two samples: momentum whose rate changes by :math:`\Delta \dot p` from one sample to the next is known to about half of
+:math:`\Delta t\, \Delta \dot p` only. The sum of squares over the joints is compared with the chi-squared quantile of
+the chosen number of false alarms an hour.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, no_type_check
+
+import numpy as np
+from numba import njit
+
+from dynid.arrays import Array
+from dynid.tracking.contact import momentum
+from dynid.tracking.load_bank import NOTHING
+from dynid.tracking.rows import predict_rows
+from dynid.tracking.terms import begin_path, fill_terms, follow_path, keep_to_velocity
+
+__all__ = [
+    "BandConstants",
+    "BandState",
+    "load_like",
+    "observe_contact",
+    "touched_link",
+]
+
+PAUSE = 5.0
+"""Time between samples, over the time constant of the observer, after which it starts afresh."""
+UNRESOLVED = 0.2
+"""Share of a change of momentum rate within one sample that stays unknown."""
+
+FARTHER = 3.0
+"""Lead in log-likelihood for which a contact is taken to lie farther out, nats: errors of joints are correlated."""
+USUAL_TIME = 10.0
+"""Time over which the external torque of free motion is averaged, s."""
+TYPICAL = 3.0
+"""Standard deviations beyond which a torque counts no further for that average."""
+
+
+class BandConstants(NamedTuple):
+    """What does not change while the observer runs."""
+
+    gain: float
+    """K, 1/s."""
+    white: Array
+    """(n_dof,) standard deviation of single torques, N·m or N."""
+    slow: Array
+    """(n_dof,) of the slow error, N·m or N."""
+    standstill: Array
+    """(n_dof,) of friction at standstill, N·m or N."""
+    standstill_speed: Array
+    """(n_dof,) rad/s or m/s"""
+    rotor: Array
+    """(n_dof, n_dof) momentum of the rotors at each joint per velocity of each joint, kg·m²."""
+    threshold: float
+    """Of the sum of squares, dimensionless."""
+    period: float
+    """Typical time between samples, s."""
+    prior: Array
+    """(4,) standard deviation of a load's mass and first moments, SI."""
+    touch: Array
+    """(n_dof,) of a contact's torque, N·m or N."""
+    link_touch: Array
+    """(n_dof, n_dof) of the torque of a contact on each link (rows) at each joint, N·m or N."""
+
+
+class BandState(NamedTuple):
+    """What the observer remembers; fixed in size."""
+
+    r: Array
+    """(n_dof,) external torque, N·m or N."""
+    band: Array
+    """(n_dof,) its standard deviation in free motion, N·m or N."""
+    peak: Array
+    """(2, n_dof) external torque and band where the sum of squares of this contact was largest, N·m or N."""
+    between: Array
+    """(n_dof,) variance from what happened between samples, (N·m)²."""
+    still: Array
+    """(n_dof,) variance from friction near standstill, (N·m)²."""
+    usual: Array
+    """(n_dof,) mean square of the external torque over the last seconds without contact, (N·m)²."""
+    p: Array
+    """(n_dof,) momentum at the sample before."""
+    rate: Array
+    """(n_dof,) its rate there."""
+    drive: Array
+    """(n_dof,)"""
+    before: Array
+    """(n_dof,) positions there."""
+    z: Array
+    """(n_dof, n_states + 1) what friction remembers."""
+    theta: Array
+    """(n_columns,) arm and load, SI."""
+    out: Array
+    """(3, n_dof) momenta"""
+    zeros: Array
+    """(n_dof,)"""
+    speed: Array
+    """(n_dof,) velocities at the sample before."""
+    acceleration: Array
+    """(n_dof,) acceleration behind the same low-pass as the external torque."""
+    H: Array
+    """(n_dof, 4) rows of a weight at the flange."""
+    A: Array
+    """(4, 5) normal equations of a weight."""
+    numbers: Array
+    """Time of the last sample (s, nan before the first), sum of squares now, its short average, and its peak."""
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def observe_contact(k, o, c, s, m, t, q, dq, tau):
+    """Take one sample; return the sum of squares of the external torque over its band, nan where there is none."""
+    n, n_rows = q.shape[0], s.R.shape[0]
+    good = np.isfinite(t) and not t <= o.numbers[0]
+    for j in range(n):
+        good = good and np.isfinite(q[j]) and np.isfinite(dq[j])
+    if not good:
+        return np.nan
+    fresh = np.isnan(o.numbers[0])
+    dt = 0.0 if fresh else t - o.numbers[0]
+    fresh = fresh or dt > PAUSE / k.gain
+    last = c.theta.shape[0] - 10
+    for a in range(10):
+        o.theta[last + a] = s.pi[NOTHING, a]
+    if np.isnan(o.before[0]):
+        begin_path(c.terms, q, dq, k.standstill_speed, o.before, o.z, m.stack)
+    else:
+        keep_to_velocity(q, dq, dt, o.before)
+        follow_path(c.terms, q, o.before, o.z, m.stack)
+    momentum(c.rows, q, dq, o.theta, m.work, o.out)
+    _friction(k, o, c, s, m, dq)
+    x, total = s.x[NOTHING], 0.0
+    forget = 1.0 / (1.0 + k.gain * dt)
+    pole = 1.0 / (1.0 + k.gain * k.period)
+    for j in range(n):
+        p = o.out[0, j]
+        for i in range(n):
+            p += k.rotor[j, i] * dq[i]
+        friction = m.friction[j] * (1.0 + x[n_rows + n + j]) + x[n_rows + j]
+        drive = tau[j] - friction + o.out[1, j] - o.out[2, j]
+        lost = np.isnan(drive)
+        before = drive if np.isnan(o.drive[j]) else o.drive[j]
+        rate = 0.0 if dt == 0.0 else (p - o.p[j]) / dt
+        near = abs(dq[j]) < k.standstill_speed[j]
+        still = k.standstill[j] * k.standstill[j] if near else 0.0
+        if fresh:
+            o.r[j], o.between[j], o.still[j], o.acceleration[j] = 0.0, 0.0, still, 0.0
+        else:
+            if lost:  # a torque that is missing says nothing: what was seen before fades
+                o.r[j] *= forget
+            else:
+                o.r[j] = forget * (o.r[j] + k.gain * (p - o.p[j] - 0.5 * dt * (drive + before)))
+            jump = k.gain * dt * UNRESOLVED * (rate - o.rate[j])
+            o.between[j] = forget * forget * (o.between[j] + jump * jump)
+            o.still[j] = max(still, forget * o.still[j])
+            o.acceleration[j] = forget * (o.acceleration[j] + k.gain * (dq[j] - o.speed[j]))
+        o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
+        noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
+        unsure = _unsure(s, n, j, m.friction[j], m.H[j])
+        usual = max(k.slow[j] * k.slow[j] + noise, o.usual[j])
+        o.band[j] = np.sqrt(usual + o.between[j] + o.still[j] + unsure)
+        if o.numbers[2] < k.threshold and not near:
+            size = min(o.r[j] * o.r[j], TYPICAL * TYPICAL * usual)
+            o.usual[j] += min(1.0, dt / USUAL_TIME) * (size - o.usual[j])
+        if not lost:
+            total += (o.r[j] / o.band[j]) ** 2
+    o.numbers[0], o.numbers[1] = t, total
+    if total > o.numbers[3]:
+        o.numbers[3] = total
+        for j in range(n):
+            o.peak[0, j], o.peak[1, j] = o.r[j], o.band[j]
+    return total
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _unsure(s, n_dof, j, friction, h):
+    """Variance of one torque from what is not known of offset, friction and load; h is the load's row."""
+    n_x, U, D, n_rows = s.x.shape[1], s.U[NOTHING], s.D[NOTHING], s.R.shape[0]
+    first, o, f = n_x - 10, n_rows + j, n_rows + n_dof + j
+    total = 0.0
+    for k in range(o, n_x):
+        seen = 1.0 if k == o else U[k, o]
+        if k == f:
+            seen += friction
+        elif k > f:
+            seen += U[k, f] * friction
+        if k >= first:
+            seen += h[k - first]
+            for a in range(k - first):
+                seen += U[k, first + a] * h[a]
+        total += D[k] * seen * seen
+    return total
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _friction(k, o, c, s, m, dq):
+    """Friction of every joint at a velocity (N·m or N), without rotors, gears loaded by gravity."""
+    n, C = dq.shape[0], c.terms.transmission
+    for j in range(n):
+        m.gears[j] = o.out[2, j]
+        m.friction[j] = 0.0
+    fill_terms(c.terms, dq, o.zeros, m.gears, o.z, m.stack, m.terms)
+    for motor in range(n):
+        total = 0.0
+        for term in range(c.inertia.shape[0]):
+            if c.inertia[term] == 0.0:
+                total += c.own[motor, term] * m.terms[motor, term]
+        for j in range(n):
+            m.friction[j] += C[motor, j] * total
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _evidence(o, n, H, prior, A):
+    """Log-likelihood of the external torque as a weight of this prior, over that as noise; and the mass (kg)."""
+    for a in range(4):
+        for b in range(5):
+            A[a, b] = 0.0
+        A[a, a] = 1.0
+    for j in range(n):
+        weight = 1.0 / (o.band[j] * o.band[j])
+        for a in range(4):
+            ha = H[j, a] * prior[a]
+            for b in range(4):
+                A[a, b] += ha * weight * H[j, b] * prior[b]
+            A[a, 4] -= ha * weight * o.r[j]  # a weight pulls against the torque that carries it
+    fit, log_det = 0.0, 0.0
+    for a in range(4):
+        pivot = A[a, a]
+        log_det += np.log(pivot)
+        fit += A[a, 4] * A[a, 4] / pivot
+        for b in range(a + 1, 4):
+            ratio = A[b, a] / pivot
+            for col in range(a, 5):
+                A[b, col] -= ratio * A[a, col]
+    for a in range(3, -1, -1):
+        total = A[a, 4]
+        for b in range(a + 1, 4):
+            total -= A[a, b] * A[b, 4]
+        A[a, 4] = total / A[a, a]
+    return 0.5 * (fit - log_det), A[0, 4] * prior[0]
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def load_like(k, o, c, s, m, q, mass_std, likeness):
+    """How much better (in nats) a contact explains the external torque now than another load does; above 0: contact."""
+    n = q.shape[0]
+    predict_rows(c.rows, q, o.speed, o.acceleration, c.theta, m.work)
+    last = c.theta.shape[0] - 10
+    for j in range(n):
+        for a in range(4):
+            o.H[j, a] = m.work.Y[j, last + a]
+    weight, mass = _evidence(o, n, o.H, k.prior, o.A)
+    # No arm carries less than nothing.
+    short = -(s.pi[NOTHING, 0] + mass) / (mass_std + 0.1)
+    if short > 0.0:
+        weight -= 0.5 * short * short
+    touch = 0.0
+    for j in range(n):
+        ratio = k.touch[j] * k.touch[j] / (o.band[j] * o.band[j])
+        z = o.r[j] / o.band[j]
+        # A contact further in leaves the joints beyond it alone: each joint takes part or not, whichever is likelier.
+        touch += max(0.0, 0.5 * (z * z * ratio / (1.0 + ratio) - np.log(1.0 + ratio)))
+    return (1.0 - likeness) * touch - weight
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def touched_link(k, r, band):
+    """The link in contact: the innermost one that a force of usual size explains about as well as any other does.
+
+    A force on link i turns the joints before it, each by no more than the force times the length of arm between them.
+    """
+    n = r.shape[0]
+    best = -np.inf
+    for sweep in range(2):
+        for link in range(n):
+            score = 0.0
+            for j in range(link + 1):
+                ratio = (k.link_touch[link, j] / band[j]) ** 2
+                z = r[j] / band[j]
+                score += 0.5 * (z * z * ratio / (1.0 + ratio) - np.log(1.0 + ratio))
+            if sweep == 0:
+                best = max(best, score)
+            elif score >= best - FARTHER:
+                return link
+    return n - 1

@@ -1,0 +1,388 @@
+"""The compiled decision: load change, contact or nothing, by likelihood over time.
+
+A second filter of the bank is always ready to believe that the load has just changed; it is branched from the first
+again and again. Where the contact watch sees external torque, both are branched at its onset, and a third that takes
+the torque for a contact. Each collects the log-likelihood of every sample since; the prior of what may change is in
+its covariance, so that a hypothesis pays for its freedom. A load that no body has pays for its distance from one.
+
+A contact that is no load at first sight is called at once. What may be a load waits until the likelihoods are clear,
+at least `decide`. A contact that a load keeps explaining becomes a load.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, no_type_check
+
+import numpy as np
+from numba import njit
+
+from dynid.arrays import Array
+from dynid.tracking.contact_bands import load_like, observe_contact, touched_link
+from dynid.tracking.hypotheses import branch_contact, branch_load, copy_filter, release_contact
+from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
+
+__all__ = [
+    "CHANGE",
+    "CONTACT_BEGAN",
+    "CONTACT_OVER",
+    "INITIAL_LOAD",
+    "NO_EVENT",
+    "PICK",
+    "PLACE",
+    "DecisionState",
+    "Rules",
+    "hear",
+    "mass_std",
+    "watch_sample",
+]
+
+NO_EVENT, INITIAL_LOAD, PICK, PLACE, CHANGE, CONTACT_BEGAN, CONTACT_OVER = range(7)
+"""What a step may have to say."""
+UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
+"""Phases: the load is not known yet; it is; something happened; something touches the arm."""
+(
+    PHASE,
+    STARTED,
+    BRANCHED,
+    ANNOUNCED,
+    AWAY,
+    ONSET,
+    BEYOND,
+    LAST_BEYOND,
+    CALLED,
+    QUIET,
+    LINK,
+    EXPLAINED,
+    ANNOUNCED_STD,
+    RESTART,
+    SAVED_AT,
+    OLDER_AT,
+    LOW,
+    RISE,
+    BEGAN,
+) = range(19)
+"""Places of the running numbers."""
+N_NUMBERS = 19
+"""How many there are."""
+LOW_SHARE = 0.25
+"""Sum of squares over its threshold below which nothing has begun yet."""
+SETTLING = 0.9
+"""Standard deviation of mass over that of the announcement, below which the announcement is refined."""
+NEWTON_STEPS = 2
+"""Of the load towards its maximum a posteriori, per sample."""
+
+
+class Rules(NamedTuple):
+    """How sure, and how long, before something is said; s, kg and nats."""
+
+    decide: float = 0.3
+    """Shortest time over which likelihoods are compared, s."""
+    renew: float = 0.5
+    """Time after which a hypothesis that does not lead is branched anew, s."""
+    longest: float = 1.0
+    """Longest time that a hypothesis lives, s."""
+    evidence: float = 6.0
+    """Lead in log-likelihood that decides."""
+    likeness: float = 0.05
+    """Share of what free torques explain that a load may leave to them, and still be a load."""
+    sure: float = 3.0
+    """Standard deviations of mass beyond which its change has a sign."""
+    initial_std: float = 0.1
+    """Standard deviation of mass (kg) at which the first load is known."""
+    patience: float = 3.0
+    """Time after which an arm that looks empty is empty, s."""
+    slow_mass: float = 0.25
+    """Slow change of mass that is announced, kg."""
+    hold: float = 0.5
+    """Time for which it must last, s."""
+    confirm: float = 0.01
+    """Time over which the sum of squares of the external torque is averaged, s."""
+    clear: float = 0.15
+    """Time without external torque after which a contact is over, s."""
+    at_once: float = 0.1
+    """Time within which a contact that is no load at first sight is called; later the likelihoods decide, s."""
+    quick: float = 0.35
+    """Longest rise of the external torque of such a contact, s."""
+    lead: float = 0.03
+    """Time before the external torque left its band at which it may have begun, s."""
+    lag: float = 0.015
+    """Time after that from which on samples count for a hypothesis, s: one that has seen the load before the change is
+    worth less than one that misses its first samples."""
+    keep: float = 0.1
+    """Time for which past states of the filter are kept, s."""
+
+
+class DecisionState(NamedTuple):
+    """Phase and times; fixed in size."""
+
+    numbers: Array
+    active: Array
+    """(3,) filters of the bank that run."""
+    distance: Array
+    """(3,) what each load pays for being a body, nats."""
+    events: Array
+    """(2,) events of the last step, 0 where none."""
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def mass_std(s, b):
+    """Standard deviation of the mass in one filter, kg."""
+    n_x = s.x.shape[1]
+    i = n_x - 10
+    total = s.D[b, i]
+    for j in range(i + 1, n_x):
+        total += s.U[b, j, i] * s.U[b, j, i] * s.D[b, j]
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _say(d, event):
+    if d.events[0] == NO_EVENT:
+        d.events[0] = event
+    else:
+        d.events[1] = event
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _rebranch(c, s, m, d, t):
+    branch_load(c, s, m, NOTHING)
+    d.numbers[BRANCHED] = t
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _save(s, d, r, t):
+    """Keep what the first filter is now for a while."""
+    n = d.numbers
+    if t - n[SAVED_AT] >= r.keep or np.isnan(n[SAVED_AT]):
+        copy_filter(s, SAVED, OLDER)
+        copy_filter(s, NOTHING, SAVED)
+        n[OLDER_AT], n[SAVED_AT] = n[SAVED_AT], t
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _forget_saved(s, d, t):
+    copy_filter(s, NOTHING, SAVED)
+    copy_filter(s, NOTHING, OLDER)
+    d.numbers[SAVED_AT], d.numbers[OLDER_AT] = t, t
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _accept_load(c, s, m, d, r, t):
+    """The load has changed: say how, or wait where the sign of the change is not clear yet; True once it is taken."""
+    change, std = s.pi[PICKED, 0] - d.numbers[ANNOUNCED], mass_std(s, PICKED)
+    signed = abs(change) > r.sure * std
+    if not signed and t - d.numbers[BRANCHED] < r.longest:
+        return False
+    copy_filter(s, PICKED, NOTHING)
+    if signed:
+        _say(d, PICK if change > 0.0 else PLACE)
+    else:
+        _say(d, CHANGE)
+    d.numbers[ANNOUNCED], d.numbers[ANNOUNCED_STD], d.numbers[AWAY] = s.pi[NOTHING, 0], std, np.inf
+    d.numbers[PHASE], d.numbers[CALLED], d.numbers[EXPLAINED] = KNOWN, 0.0, t
+    d.numbers[ONSET], d.numbers[BEYOND], d.numbers[RESTART] = np.nan, np.nan, 1.0
+    d.active[CONTACT] = False
+    _forget_saved(s, d, t)
+    _rebranch(c, s, m, d, t)
+    return True
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _first_load(c, s, m, d, r, t, lead):
+    age = t - d.numbers[STARTED]
+    if age < r.decide:
+        return
+    needed = r.evidence * max(0.0, 1.0 - age / r.patience)
+    empty = lead > needed
+    if not empty and not (lead < -needed and mass_std(s, NOTHING) < r.initial_std * (1.0 + s.pi[NOTHING, 0])):
+        return
+    if empty:
+        copy_filter(s, PICKED, NOTHING)
+    d.numbers[PHASE], d.numbers[ANNOUNCED], d.numbers[EXPLAINED] = KNOWN, s.pi[NOTHING, 0], t
+    d.numbers[ANNOUNCED_STD] = mass_std(s, NOTHING)
+    _say(d, INITIAL_LOAD)
+    _forget_saved(s, d, t)
+    _rebranch(c, s, m, d, t)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _slow_change(s, d, r, t):
+    mass, std = s.pi[NOTHING, 0], mass_std(s, NOTHING)
+    change = abs(mass - d.numbers[ANNOUNCED])
+    then = d.numbers[ANNOUNCED_STD]
+    if change <= max(r.slow_mass, r.sure * np.sqrt(std * std + then * then)):
+        d.numbers[AWAY] = np.inf
+        if std < SETTLING * then:
+            # What was announced gets known better: no change of the load.
+            d.numbers[ANNOUNCED], d.numbers[ANNOUNCED_STD] = mass, std
+        return
+    d.numbers[AWAY] = min(d.numbers[AWAY], t)
+    if t - d.numbers[AWAY] >= r.hold:
+        d.numbers[ANNOUNCED], d.numbers[ANNOUNCED_STD], d.numbers[AWAY] = mass, std, np.inf
+        _say(d, CHANGE)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _raise_suspicion(c, s, m, d, r, t, onset):
+    source = SAVED if d.numbers[SAVED_AT] < onset - r.lead else OLDER
+    branch_load(c, s, m, source)
+    branch_contact(c, s, m, source)
+    d.numbers[BRANCHED] = t
+    d.active[CONTACT], d.numbers[PHASE] = True, SUSPECT
+    if np.isnan(d.numbers[ONSET]):
+        d.numbers[BEGAN] = onset
+    d.numbers[ONSET] = np.nan
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _known(c, s, m, d, r, t, lead):
+    n = d.numbers
+    if t >= n[ONSET] + r.lag:
+        _raise_suspicion(c, s, m, d, r, t, n[ONSET])
+        return
+    if n[CALLED] == 2.0:
+        n[CALLED] = 0.0
+    if lead > r.evidence:
+        # It changed some time since the branch: compare anew from here on, on samples after the change only.
+        _raise_suspicion(c, s, m, d, r, t, t - r.keep)
+        return
+    _save(s, d, r, t)
+    if t - n[BRANCHED] >= r.renew:
+        _rebranch(c, s, m, d, t)
+    _slow_change(s, d, r, t)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _suspect(c, s, m, d, r, t, nothing, picked, contact):
+    n = d.numbers
+    age = t - n[BRANCHED]
+    ended = t >= n[QUIET]
+    if age < r.decide and not ended:
+        return
+    # Errors of the model grow with the torque that is to be explained; free torques follow them, a load does not.
+    slack = r.evidence + r.likeness * max(0.0, contact - nothing)
+    explained = picked > nothing + r.evidence and not ended
+    if explained and (picked > contact + r.evidence or (age >= r.longest and picked > contact - slack)):
+        _accept_load(c, s, m, d, r, t)
+        return
+    seen = n[LAST_BEYOND] > n[BRANCHED] - r.decide
+    touched = n[CALLED] > 0.0 or (
+        seen and contact > nothing + r.evidence and contact > picked + (0.0 if ended else slack)
+    )
+    if not ended and age < r.longest and not touched:
+        return
+    d.active[CONTACT] = False
+    if not touched:
+        n[PHASE] = KNOWN
+        _rebranch(c, s, m, d, t)
+        return
+    copy_filter(s, CONTACT, NOTHING)
+    n[PHASE] = TOUCHED
+    if n[CALLED] == 0.0:
+        n[CALLED], n[LINK] = 1.0, -1.0
+        _say(d, CONTACT_BEGAN)
+        if ended:
+            n[CALLED] = 2.0
+            _say(d, CONTACT_OVER)
+    _rebranch(c, s, m, d, t)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _touched(c, s, m, d, r, t, lead):
+    n = d.numbers
+    if t >= n[QUIET]:
+        release_contact(c, s, m)
+        _forget_saved(s, d, t)
+        n[PHASE], n[QUIET] = KNOWN, np.inf
+        _rebranch(c, s, m, d, t)
+        return
+    age = t - n[BRANCHED]
+    if age >= r.renew and lead > r.evidence:
+        _accept_load(c, s, m, d, r, t)
+    elif age >= r.longest:
+        _rebranch(c, s, m, d, t)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
+    """One sample with its accelerations into the load filters, and what follows; False where it is skipped."""
+    d.events[0], d.events[1] = NO_EVENT, NO_EVENT
+    first = np.isnan(s.t[0])
+    if not absorb_sample(c, s, m, t, q, dq, ddq, tau, d.active, NEWTON_STEPS, d.distance):
+        return False
+    if first:
+        d.numbers[STARTED] = t
+    nothing = s.likelihood[NOTHING] - d.distance[NOTHING]
+    picked = s.likelihood[PICKED] - d.distance[PICKED]
+    contact = s.likelihood[CONTACT] - d.distance[CONTACT]
+    phase = d.numbers[PHASE]
+    if phase == UNKNOWN:
+        _first_load(c, s, m, d, r, t, picked - nothing)
+    elif phase == KNOWN:
+        _known(c, s, m, d, r, t, picked - nothing)
+    elif phase == SUSPECT:
+        _suspect(c, s, m, d, r, t, nothing, picked, contact)
+    else:
+        _touched(c, s, m, d, r, t, picked - nothing)
+    return True
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def hear(k, o, c, s, m, d, r, t, q, dq, tau):
+    """One sample as it comes, without acceleration, into the contact watch; events are those of `d.events`."""
+    d.events[0], d.events[1] = NO_EVENT, NO_EVENT
+    n = d.numbers
+    if n[RESTART] > 0.0:
+        # The load is another one: what it pulled with until now is no external torque.
+        n[RESTART], o.numbers[2] = 0.0, 0.0
+        for j in range(q.shape[0]):
+            o.r[j] = 0.0
+    dt = t - o.numbers[0]
+    total = observe_contact(k, o, c, s, m, t, q, dq, tau)
+    if np.isfinite(total) and np.isfinite(dt):
+        o.numbers[2] += (total - o.numbers[2]) * dt / (dt + r.confirm)
+        total = o.numbers[2]
+    if n[PHASE] == UNKNOWN or np.isnan(total):
+        return
+    beyond = total > k.threshold
+    if total < LOW_SHARE * k.threshold:
+        n[LOW] = t
+        if n[PHASE] == KNOWN and n[CALLED] == 0.0:
+            o.numbers[3] = 0.0
+    if not beyond:
+        n[BEYOND] = np.nan
+        if t - n[LAST_BEYOND] > r.clear and n[PHASE] >= SUSPECT and not n[QUIET] <= t:
+            n[QUIET] = n[LAST_BEYOND] + 0.5 * r.clear
+            if n[CALLED] == 1.0:
+                n[CALLED] = 2.0
+                _say(d, CONTACT_OVER)
+        return
+    n[LAST_BEYOND] = t
+    if n[PHASE] == KNOWN and t - n[EXPLAINED] < r.clear:
+        return  # the observer is still on its way to the new load
+    if np.isnan(n[BEYOND]):
+        n[BEYOND] = t
+    if n[PHASE] == KNOWN and np.isnan(n[ONSET]):
+        n[ONSET], n[QUIET], n[BEGAN] = n[BEYOND], np.inf, n[LOW]
+        n[RISE] = n[BEYOND] - n[LOW]
+    if n[QUIET] <= t:
+        n[QUIET] = np.inf
+    # Slow errors of load and friction come slowly; so do contacts that can wait for the likelihoods.
+    at_once = t - n[BEYOND] < r.at_once and n[BEYOND] - n[LOW] < r.quick
+    if at_once and n[CALLED] != 1.0 and load_like(k, o, c, s, m, q, mass_std(s, NOTHING), r.likeness) > r.evidence:
+        n[CALLED], n[LINK] = 1.0, touched_link(k, o.r, o.band)
+        _say(d, CONTACT_BEGAN)

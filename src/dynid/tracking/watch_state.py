@@ -1,0 +1,103 @@
+"""What the load watch remembers, as it starts: arrays of a fixed size, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynid.arrays import Array, Float
+from dynid.tracking import contact_bands, decisions, load_bank
+from dynid.tracking.load_body import body_scratch, small_body
+from dynid.tracking.rows import work_for
+
+__all__ = ["contact_state", "decision_state", "filter_bank"]
+
+FIRST_MASS = 0.01
+"""Mass of the body that every filter starts from, over the heaviest load."""
+
+
+def filter_bank(
+    c: load_bank.LoadConstants, priors: Sequence[Float[Array, "10 10"]]
+) -> tuple[load_bank.LoadState, load_bank.LoadMemory]:
+    """The filters before the first sample, with the covariance (SI) of each one's load, and their scratch."""
+    n, n_rows, n_x = len(c.own), len(c.white), len(c.drift)
+    variances = np.concatenate([c.slow**2, c.drift[n_rows : n_rows + 3 * n] ** 2, np.zeros(10)])
+    n_filters = len(priors)
+    U, D = np.stack([np.eye(n_x)] * n_filters), np.stack([np.maximum(variances, 1e-16)] * n_filters)
+    for b, prior in enumerate(priors):
+        U[b, -10:, -10:], D[b, -10:] = _factors(prior)
+    max_mass, reach = (float(limit) for limit in c.limits)
+    state = load_bank.LoadState(
+        x=np.zeros((n_filters, n_x)),
+        U=U,
+        D=D,
+        R=c.white**2,
+        pace=np.ones(n_rows),
+        pi=np.stack([small_body(FIRST_MASS * max_mass, reach)] * n_filters),
+        likelihood=np.zeros(n_filters),
+        touched=np.zeros(n_filters),
+        before=np.full(n, np.nan),
+        z=np.zeros((n, len(c.terms.state_code) + 1)),
+        t=np.array([np.nan, 0.0, np.nan]),
+    )
+    memory = load_bank.LoadMemory(
+        work=work_for(c.rows, len(c.theta)),
+        body=body_scratch(),
+        terms=np.zeros((n, len(c.inertia))),
+        stack=np.zeros(max(c.terms.code.shape[1], c.terms.state_code.shape[1])),
+        rigid=np.zeros(n_rows),
+        arm=np.zeros(n_rows),
+        friction=np.zeros(n),
+        extra=np.zeros((2, n)),
+        H=np.zeros((n_rows, 10)),
+        h=np.zeros(n_x),
+        b=np.zeros(n_x),
+        scale=np.zeros(n_x),
+        gears=np.zeros(n),
+    )
+    return state, memory
+
+
+def _factors(P: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, " n"]]:
+    """U by columns and D of P = U D Uᵀ, U unit upper triangular."""
+    # The Cholesky factor of the reversed matrix is the triangular factor from the last state on.
+    L = np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]
+    half = np.diag(L)
+    return np.array((L / half).T), half**2
+
+
+def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
+    """The contact watch before the first sample."""
+    n, n_states = len(c.own), len(c.terms.state_code)
+    z = np.zeros
+    return contact_bands.BandState(
+        r=z(n),
+        band=np.ones(n),
+        peak=np.ones((2, n)),
+        between=z(n),
+        still=z(n),
+        usual=z(n),
+        p=z(n),
+        rate=z(n),
+        drive=z(n),
+        before=np.full(n, np.nan),
+        z=z((n, n_states + 1)),
+        theta=np.array(c.theta),
+        out=z((3, n)),
+        zeros=z(n),
+        speed=z(n),
+        acceleration=z(n),
+        H=z((n, 4)),
+        A=z((4, 5)),
+        numbers=np.array([np.nan, 0.0, 0.0, 0.0]),
+    )
+
+
+def decision_state() -> decisions.DecisionState:
+    """The decision before the first sample: the load is unknown."""
+    numbers = np.full(decisions.N_NUMBERS, np.nan)
+    numbers[[decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART]] = 0.0
+    numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
+    numbers[decisions.LAST_BEYOND] = -np.inf
+    return decisions.DecisionState(numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64))
