@@ -119,29 +119,24 @@ def identify(
 
     Args:
         robot: built-in name, robot file (URDF, MJCF, TOML) or `Robot`.
-        logs: one or more training logs: files, `Recording` values, or plain arrays by name (t, q, dq, tau).
-        validate: held-out logs to predict and compare with.
+        logs, validate: training logs, and held-out ones: files, `Recording` values, or arrays by name (t, q, dq, tau).
         estimator: ols, wls, robust, feasible or retrieval (the last two give links), or an `Estimator`.
         friction: none, names joined by +, or auto: what predicts best, joint by joint.
         rotor_inertia: add a rotor inertia to every joint; None chooses with friction auto, and adds none otherwise.
         bounds, total_mass: CSV with parameter,lower,upper, or TOML of constraints; mass of all links, kg.
-        condition: triangle for full consistency, inertia for the papers' weaker 6×6.
-        prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
+        condition, prior: triangle, or inertia for a weaker 6×6; map counts what is known of links, others choose alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
         refine: rollout for Gauss–Newton on simulated motions after the linear fit, taken if held-out ones improve.
         controller, reference: ctrl.toml or `JointController` of logs without torque; a log of what it was asked for.
         min_velocity, from_, until: mask rows slower than this, rad/s, or auto; the part of the training logs to use, s.
         columns, lowpass: mapping file or `ColumnMap`; low-pass in Hz, None for ten times the bandwidth of the motion.
-        gains: drive gains in N·m/A, or the file of them that `payload` wrote, for logs of motor current.
-        gain_std: relative σ of gains or torque sensors, one or one a joint; None: the file's, or 2 % and 0.5 %.
-        lock: joints to freeze, names or JOINT=VALUE (rad or m).
-        gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
+        gains, gain_std: of drives in N·m/A, or the file that `payload` wrote; relative σ, None: the file's, or 0.5–2 %.
+        lock, gravity, mount: joints to freeze, JOINT=VALUE; m/s² in world axes; roll, pitch, yaw of the base, rad.
         ignore_inertials, tip, transmission: no inertias of the file; last link of the arm; file or matrix of drives.
         reduce, bootstrap: find essential parameters, that predict as well; number of refits, for 95 % intervals.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
-        seed, workers: of retrieval and bootstrap; processes for refits, or the address of a dask scheduler.
-        progress: hears what is being done.
+        seed, workers, progress: of retrieval and bootstrap; processes or a dask scheduler; hears what is being done.
 
     Raises:
         LogsRefused: the review found errors, and `force` is not set.
@@ -151,10 +146,7 @@ def identify(
         robot=robot,
         logs=as_logs(logs),
         validate_on=as_logs(validate, "validate"),
-        raw=raw,
-        force=force,
-        seed=as_seed(seed),
-        bootstrap=bootstrap,
+        raw=raw, force=force, seed=as_seed(seed), bootstrap=bootstrap,
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
         ).with_links(ranges=ranges, reduce=reduce, refine=refine),
@@ -162,7 +154,7 @@ def identify(
         reference=None if reference is None else as_logs(reference, "reference")[0],
         log=LogOptions.of(from_, until, columns, gains, lowpass, gain_std),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
-    )
+    )  # fmt: skip
     return run_identify(job, progress, workers=Workers.of(workers))
 
 
