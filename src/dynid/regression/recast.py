@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import nnls
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.friction.mujoco import MUJOCO_RATE
@@ -162,6 +161,8 @@ def recast_friction(
         rotors: whether the program has rotor inertias.
         offsets: whether it has a constant torque.
     """
+    from scipy.optimize import nnls
+
     v, a, tau = rows.thin(rows.dq), rows.thin(rows.ddq), rows.thin(rows.tau)
     n_dof = v.shape[1]
     speed = np.maximum(np.max(np.abs(np.concatenate(rows.dq)), axis=0), 1e-9)
