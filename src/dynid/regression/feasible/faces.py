@@ -12,7 +12,7 @@ from dynid.chain.inertia import InertialParameters
 from dynid.regression.constraints.compiled import CompiledConstraints
 from dynid.regression.constraints.cones import PSEUDO_INERTIA, ConeBlock, smat, svec
 from dynid.regression.estimate import LinkBelief
-from dynid.regression.feasible.solver import SolverSettings, solve_cones
+from dynid.regression.feasible.solver import nonnegative_least_squares
 
 __all__ = ["Face", "mean_from_face", "near_faces", "second_moment_from_face"]
 
@@ -60,23 +60,12 @@ def near_faces(
         normals = np.array([*(a for a, _ in near), *rough]).T
         sizes = np.sqrt(np.maximum(np.einsum("ik,ij,jk->k", normals, cov, normals), np.finfo(float).tiny))
         scale = np.sqrt(np.maximum(np.diag(cov), np.finfo(float).tiny))
-        pushes = _nonnegative(normals / sizes * scale[:, None], gradient * scale) / sizes
+        pushes = nonnegative_least_squares(normals / sizes * scale[:, None], gradient * scale) / sizes
         faces += [Face(a, room, float(push)) for (a, room), push in zip(near, pushes, strict=False)]
         left = gradient - normals[:, : len(near)] @ pushes[: len(near)]
     for block in matrices:
         faces += _matrix_faces(block.link, theta, left, cov, belief)
     return faces
-
-
-def _nonnegative(A: Float[Array, "n_rows n_columns"], b: Float[Array, " n_rows"]) -> Float[Array, " n_columns"]:
-    """x ≥ 0 with the least ‖Ax − b‖: by the solver of the fit, since importing SciPy's takes longer than the rest."""
-    n_rows, n_columns = A.shape
-    size = float(np.linalg.norm(b)) or 1.0
-    rest = ConeBlock("zero", np.hstack([A, -np.eye(n_rows)]), -b / size, ("rest",) * n_rows)
-    positive = ConeBlock("nonnegative", np.eye(n_columns, n_columns + n_rows), np.zeros(n_columns), ("x",) * n_columns)
-    squares = np.concatenate([np.zeros(n_columns), np.ones(n_rows)])
-    found = solve_cones(np.zeros(n_columns + n_rows), [rest, positive], SolverSettings(), quadratic=squares)
-    return size * np.maximum(found.x[:n_columns], 0.0)
 
 
 def _flat(block: ConeBlock, theta: Float[Array, " n_params"]) -> list[tuple[Float[Array, " n_params"], float]]:
