@@ -264,3 +264,56 @@ def test_capsules_print_as_what_they_are():
     assert repr(capsules) == "Capsules(8 capsules on 8 bodies, from link lengths, 60 mm in radius)"
     told = str(clear(load_robot("panda")))
     assert told.startswith("20 mm, above the floor z = 0 m, out of itself; links are capsules from link lengths")
+
+
+ELBOW = """<robot name="elbow"><link name="base"/>{links}{joints}</robot>"""
+
+
+def elbow(tmp_path, thickness: float) -> Robot:
+    """Two flat plates that a short body joins: as capsules they always touch, as they are they do not."""
+    shape = '<collision><origin xyz="{at} {y} 0"/><geometry><box size="{size}"/></geometry></collision>'
+    body = '<link name="{name}">' + shape + "</link>"
+    size = f"0.3 {thickness} 0.3"
+    links = body.format(name="one", at=0.15, y=0.0, size=size)
+    links += body.format(name="two", at=0.0, y=0.04, size="0.04 0.04 0.04")
+    links += body.format(name="three", at=0.15, y=0.0, size=size)
+    joint = (
+        '<joint name="{n}" type="revolute"><parent link="{p}"/><child link="{c}"/><origin xyz="{at}"/>'
+        '<axis xyz="0 1 0"/><limit lower="-2" upper="2" velocity="2" effort="0"/></joint>'
+    )
+    joints = joint.format(n="a", p="base", c="one", at="0 0 1") + joint.format(n="b", p="one", c="two", at="0.3 0 0")
+    joints += joint.format(n="c", p="two", c="three", at="0 0.08 0")
+    (tmp_path / "elbow.urdf").write_text(ELBOW.format(links=links, joints=joints))
+    return load_robot(tmp_path / "elbow.urdf")
+
+
+def test_what_capsules_cannot_tell_is_checked_as_convex_hulls(tmp_path):
+    robot = elbow(tmp_path, 0.02)
+    found = clear(robot)
+    assert found.hulls is not None
+    assert "one – three apart as convex hulls" in str(found)
+    assert found.unchecked == ()
+    # Plates of 20 mm, 80 mm apart: at least 60 mm of air in every pose.
+    poses = np.random.default_rng(0).uniform(-2.0, 2.0, (50, 3))
+    assert found.hulls.excess(at(*poses)).max() == pytest.approx(-0.06, abs=1e-6)
+    thick = clear(elbow(tmp_path, 0.5))
+    assert thick.hulls is None
+    assert thick.unchecked == ("one – three (they always touch)",)
+
+
+def test_the_final_check_shrinks_what_breaks_it():
+    robot = bar()
+
+    class Gate:
+        """A limit that the search does not know: the second joint stays within half a radian."""
+
+        name, labels, rate_hz = "gate", ("j1",), 200.0
+
+        def excess(self, states):
+            return np.abs(states.q[:, 1:2]) - 0.5
+
+    options: dict[str, Any] = {"basis": FourierBasis(2, 0.2), "restarts": 1, "max_iterations": 4}
+    model = TorqueModel(robot, friction_models("viscous"))
+    motion = design_excitation(model, final_limits=(Gate(),), **options)
+    assert motion.certificate.holds
+    assert np.abs(motion.trajectory.at(np.linspace(0.0, motion.trajectory.duration, 500)).q[:, 1]).max() <= 0.5

@@ -102,3 +102,21 @@ def test_mjcf_geometry_serves_too_and_locked_joints_are_held(tmp_path):
     assert limit.excess(at([0.0, 2.0944])).max() > 0.0
     with pytest.raises(ExcitationError, match="its geometry does not know joint wrist"):
         self_collision(bent, np.zeros(2), held={"wrist": 0.0})
+
+
+def test_all_pairs_but_neighbours_are_watched_however_many_there_are(tmp_path):
+    names = [f"n{k}" for k in range(7)]
+    links = "".join(LINK.format(name=name, shape=BOX) for name in names)
+    joints = "".join(
+        JOINT.format(name=f"j{k}", parent="base" if k == 0 else names[k - 1], child=name, at=0 if k == 0 else 0.4)
+        for k, name in enumerate(names)
+    )
+    (tmp_path / "arm.urdf").write_text(f'<robot name="arm"><link name="base"/>{links}{joints}</robot>')
+    limit = self_collision(load_robot(tmp_path / "arm.urdf"), np.zeros(7))
+    assert limit is not None
+    wanted = {f"n{i}_0 – n{j}_0" for i in range(7) for j in range(i + 2, 7)}
+    assert set(limit.labels) == wanted
+    held = self_collision(load_robot(tmp_path / "arm.urdf", lock={"j3": 0.5}), np.zeros(6), held={"j3": 0.5})
+    assert held is not None
+    # n2 and n3 are one body now; what is beyond the held joint is no neighbour of n1.
+    assert set(held.labels) == wanted

@@ -12,6 +12,7 @@ from dynid.arrays import Array, Float
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import Curve, States
 from dynid.excitation.limits.certificate import LimitCertificate, certify
+from dynid.excitation.limits.clearance import ClearanceLimit
 from dynid.excitation.limits.motion_limits import MotionLimits, PathLimit, path_unit
 from dynid.excitation.trajectory import Cruise, MotionPiece, Move, Trajectory
 
@@ -81,7 +82,8 @@ def safe_pose(
     if not path_limits or _worst(path_limits, middle)[0] <= _COMFORTABLE:
         return middle
     span = limits.upper - limits.lower
-    poses = np.vstack([middle, limits.lower + span * rng.random((n_poses, len(span)))])
+    roomy = [path.roomiest(limits, rng)[0] for path in path_limits if isinstance(path, ClearanceLimit)]
+    poses = np.vstack([middle, *roomy, limits.lower + span * rng.random((n_poses, len(span)))])
     excess = np.max([path.excess(States.at_rest(poses)).max(axis=1) / path_unit(path) for path in path_limits], axis=0)
     best = poses[int(excess.argmin())]
     polished = minimize(  # type: ignore[call-overload]  # the stubs know no Nelder–Mead with these options
@@ -106,7 +108,7 @@ def safe_pose(
         )
     raise ExcitationError(
         f"no pose inside all limits: closest is {_text(best)}, where the {label} is beyond its limit by "
-        f"{_amount(path_limits, worst, label)}"
+        f"{_amount(path_limits, worst, label)}; move the `floor`, the boxes or the `clearance`, or correct the limit"
     )
 
 

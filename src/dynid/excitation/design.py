@@ -128,12 +128,15 @@ class _Search:
             return
         for sharpness, softness, share in _STAGES:
             smoothing = self.objective.smoothing(sharpness, softness)
-            accepted = [x.ravel()]
+            # Where the last accepted point touches its limits, and where the one tried last does.
+            accepted, scales = [x.ravel()], [1.0, 1.0]
 
-            def value(point: Array, *, corners: Smoothing = smoothing) -> tuple[float, Array]:
+            def value(
+                point: Array, *, corners: Smoothing = smoothing, touched: list[float] = scales
+            ) -> tuple[float, Array]:
                 self.check()
                 begun = time.monotonic()
-                result, gradient = self.objective.smooth(point.reshape(shape), corners)
+                result, gradient, touched[1] = self.objective.smooth(point.reshape(shape), corners, touched[0])
                 self.longest = max(self.longest, time.monotonic() - begun)
                 return result, gradient.ravel()
 
@@ -143,7 +146,7 @@ class _Search:
                     x.ravel(),
                     jac=True,
                     method="L-BFGS-B",
-                    callback=lambda point, seen=accepted: seen.append(point.copy()),
+                    callback=partial(_accept, accepted, scales),
                     options={"maxiter": max(1, round(share * self.max_iterations)), "maxcor": 20},
                 )
             except _Stop:
@@ -164,14 +167,19 @@ class _Search:
             raise _Stop
 
     def finished(
-        self, repeats: int, start: Float[Array, " n_dof"] | None, unchecked: tuple[str, ...], latest: float
+        self,
+        repeats: int,
+        start: Float[Array, " n_dof"] | None,
+        unchecked: tuple[str, ...],
+        latest: float,
+        paths: Sequence[PathLimit],
     ) -> tuple[Assembly, Curve]:
         """The best candidate from rest to rest and certified; the next where it loses much on the way and time is left.
 
         A motion that is free at its samples may touch something between them, and have to shrink far to pass it.
         """
         done: list[tuple[float, Assembly, Curve]] = []
-        gauge, paths, anchor = self.objective.gauge, self.objective.path_limits, self.objective.anchor
+        gauge, anchor = self.objective.gauge, self.objective.anchor
         for score, _, x in self.best:
             coefficients, centre = self.finest(x)
             assembly, curve = assemble(
@@ -225,6 +233,7 @@ def design_excitation(
     repeats: int = 1,
     limits: MotionLimits | None = None,
     path_limits: Sequence[PathLimit] = (),
+    final_limits: Sequence[PathLimit] = (),
     criterion: DesignCriterion | None = None,
     start: PerJoint | None = None,
     base: BaseParameters | None = None,
@@ -247,6 +256,7 @@ def design_excitation(
         repeats: how often the curve is run.
         limits: of the joints; those of the robot file, efforts with a margin of a tenth, when None.
         path_limits: workspace or self-collision; effort by the nominal model is added where the robot has both.
+        final_limits: path limits that are too slow for the search: the motion it finds shrinks until it keeps them.
         criterion: what to make small; the unscaled condition number when None.
         start: pose in rad or m to start and stop at; None is wherever the curve's ramps are.
         base: base parameters of the model, found when None.
@@ -270,7 +280,7 @@ def design_excitation(
         if kept.joint_names != model.robot.joint_names:
             raise ExcitationError(f"limits are for joints {', '.join(kept.joint_names)}, not for those of the model")
         paths, unchecked = with_effort(model.robot, kept, path_limits)
-        anchor = safe_pose(kept, paths, np.random.default_rng(seed))
+        anchor = safe_pose(kept, (*paths, *final_limits), np.random.default_rng(seed))
         begin = _start_pose(start, kept, paths)
         chosen = base_parameters(model) if base is None else base
         wanted = ConditionNumber() if criterion is None else criterion
@@ -280,7 +290,7 @@ def design_excitation(
         if not search.best:
             raise KeyboardInterrupt
         latest = min(began + time_budget, time.monotonic()) + _FINISHING
-        assembly, curve = search.finished(repeats, begin, unchecked, latest)
+        assembly, curve = search.finished(repeats, begin, unchecked, latest, (*paths, *final_limits))
     late = ExcitationStatus.TIME_BUDGET if search.late else ExcitationStatus.FINISHED
     return Excitation(
         trajectory=assembly.trajectory,
@@ -293,6 +303,12 @@ def design_excitation(
         n_evaluations=search.n_evaluations,
         history=tuple(search.history),
     )
+
+
+def _accept(accepted: list[Array], scales: list[float], point: Array) -> None:
+    """Keep a point that a line search ended in, and begin there to look for the scale of the next."""
+    accepted.append(point.copy())
+    scales[0] = scales[1]
 
 
 def _curve_at(

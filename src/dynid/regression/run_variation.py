@@ -25,8 +25,7 @@ N_SEGMENTS, LEAST_SEGMENTS = 5, 3
 STANDSTILL_SPEEDS = (0.005, 0.01, 0.02, 0.05, 0.1)
 """Speeds below which stiction may hold a joint, over its RMS speed in the logs; the likeliest is taken."""
 STANDSTILL_ROWS = 20
-"""Rows at standstill from which their variance is measured; with fewer it is that of a stiction torque anywhere between
-the two signs of dry friction."""
+"""Rows at standstill from which the variance of a joint's is measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,19 +230,20 @@ def _standstill(
 ) -> tuple[Float[Array, " n_dof"], Float[Array, " n_dof"]]:
     """Speed (rad/s or m/s) below which rows have a variance of their own, and their σ (N·m or N)."""
     typical = np.sqrt(np.mean(speed**2, axis=0))
-    speeds, extra = np.zeros(len(typical)), np.zeros(len(typical))
+    speeds = STANDSTILL_SPEEDS[len(STANDSTILL_SPEEDS) // 2] * typical
+    resting, ratios = np.full(len(typical), np.nan), []
     for j, own in enumerate(residual.T):
-        slowest = STANDSTILL_SPEEDS[len(STANDSTILL_SPEEDS) // 2] * typical[j]
-        # Anywhere between the two signs of dry friction, evenly.
-        speeds[j], extra[j] = slowest, friction[j] / np.sqrt(3.0)
         tried = [_two_variances(own, speed[:, j] <= share * typical[j]) for share in STANDSTILL_SPEEDS]
-        if max(n_rows for n_rows, _, _ in tried) < STANDSTILL_ROWS:
-            continue
         gains = [gain if n_rows >= STANDSTILL_ROWS else -np.inf for n_rows, gain, _ in tried]
         best = int(np.argmax(gains))
-        speeds[j] = STANDSTILL_SPEEDS[best] * typical[j]
-        extra[j] = np.sqrt(tried[best][2])
-    return speeds, extra
+        if np.isfinite(gains[best]):
+            speeds[j] = STANDSTILL_SPEEDS[best] * typical[j]
+            resting[j] = np.sqrt(tried[best][2])
+            ratios.append(tried[best][2] / max(float(np.mean(own**2)), 1e-300))
+    # A joint that hardly rested does as the others; where none did, stiction is anywhere between the signs of friction.
+    usual = np.sqrt(np.mean(residual**2, axis=0))
+    guessed = usual * np.sqrt(np.median(ratios)) if ratios else np.hypot(usual, friction / np.sqrt(3.0))
+    return speeds, np.where(np.isfinite(resting), resting, guessed)
 
 
 def _two_variances(residual: Float[Array, " n_rows"], slow: Bool[Array, " n_rows"]) -> tuple[int, float, float]:

@@ -122,16 +122,17 @@ def _excited(
     inputs = _inputs(loaded, keywords)
     limits = keep.motion(loaded)
     clear = keep.clear(loaded, limits)
-    paths = () if clear.limit is None else (clear.limit,)
+    paths: tuple[PathLimit, ...] = () if clear.limit is None else (clear.limit,)
+    final: tuple[PathLimit, ...] = () if clear.hulls is None else (clear.hulls,)
     if search.is_static:
         return _posed(search, loaded, limits, clear, inputs)
     check_noise(search.noise, loaded.n_dof)
     base = base_parameters(model)
     known = search.known(model, base)
     if given is not None and given.trajectory is not None:
-        found, assembly = None, _again(given.trajectory, loaded, limits, paths)
+        found, assembly = None, _again(given.trajectory, loaded, limits, (*paths, *final))
     else:
-        found, assembly = _moved(search, model, base, limits, paths, known, heard)
+        found, assembly = _moved(search, model, base, limits, (paths, final), known, heard)
     run = search.told(model, assembly.trajectory, base)
     judged = assembly.trajectory.motion(JUDGED_HZ + 4.0 * assembly.trajectory.bandwidth_hz)
     certificate = assembly.certificate
@@ -197,7 +198,7 @@ def _posed(
         search.poses,
         kind="gravity" if search.kind == "gravity-poses" else "reverse",
         limits=limits,
-        path_limits=() if clear.limit is None else (clear.limit,),
+        path_limits=tuple(path for path in (clear.limit, clear.hulls) if path is not None),
         seed=search.seed,
     )
     return ExcitingPoses(robot, design, search.seed, inputs, robot.notes, clear)
@@ -208,11 +209,12 @@ def _moved(
     model: TorqueModel,
     base: BaseParameters,
     limits: MotionLimits,
-    paths: Sequence[PathLimit],
+    kept: tuple[Sequence[PathLimit], Sequence[PathLimit]],
     known: Information | None,
     heard: _Heard,
 ) -> tuple[Excitation | None, Assembly]:
-    """A motion inside all limits, and how it was found where it was searched for."""
+    """A motion inside all limits, of the search and of the final check, and how it was found if it was searched for."""
+    paths = (*kept[0], *kept[1])
     basis, repeats = search.basis()
     robot, seed, progress = model.robot, search.seed, heard.progress
     if not search.is_searched:
@@ -241,7 +243,8 @@ def _moved(
         basis=basis,
         repeats=repeats,
         limits=limits,
-        path_limits=paths,
+        path_limits=kept[0],
+        final_limits=kept[1],
         criterion=search.sought(known, search.rate * basis.length * repeats),
         start=search.start,
         base=base,

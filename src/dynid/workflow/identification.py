@@ -29,6 +29,7 @@ from dynid.workflow.contract import (
     verdict_json,
 )
 from dynid.workflow.identified_links import IdentifiedLink, identified_links, links_grid
+from dynid.workflow.prediction import band_statements
 from dynid.workflow.reduction import ReducedModel
 
 __all__ = ["Comparison", "Identification"]
@@ -147,10 +148,18 @@ class Identification(PrintsAsDocument):
             *(Line("friction", reason) for reason in self.reasons),
             *links,
             errors_grid(model, [("fit", self.train), *(("held out", v) for v in self.validation)]),
+            *self._band(),
             *(self.reduced.document() if self.reduced is not None else ()),
             Line("consistent", consistent),
             Line("verdict", self.verdict.mark),
         )
+
+    def _band(self) -> tuple[Line, ...]:
+        """How many held-out torques lie in their band, and what it rests on."""
+        told = band_statements(self.model)
+        inside = [float(np.mean(v.coverage)) for v in self.validation if not v.raw]
+        held = f"{100.0 * min(inside):.1f} % of the held-out torques inside; " if inside else ""
+        return (Line("95 % band", f"{held}{told[0]}"), *(Line("", sentence) for sentence in told[1:]))
 
     def _base_parameters(self) -> Grid:
         table = self.estimate.base_table()

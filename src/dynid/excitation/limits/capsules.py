@@ -68,6 +68,8 @@ class Capsules:
     """m"""
     told: str = ""
     """Where the shapes come from, in words."""
+    outlines: tuple[LinkOutline, ...] | None = None
+    """The shapes of the base and of every link that they were made around; None where none are known."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -120,6 +122,7 @@ def capsules_of(
         np.array([[c.start, c.stop] for c in capsules]).reshape(-1, 2, 3),
         np.array([c.radius for c in capsules]),
         _told(robot, outlines, guessed, radius),
+        outlines,
     )
 
 

@@ -15,6 +15,7 @@ from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.capsules import Capsules
 from dynid.excitation.limits.distances import CapsuleChecks, fill_excess, pull_excess
+from dynid.excitation.limits.hulls import HullLimit, hull_limit
 from dynid.excitation.limits.motion_limits import MotionLimits
 from dynid.excitation.limits.workspace import KeepOut
 
@@ -140,8 +141,9 @@ class Clearance:
     unchecked: tuple[str, ...]
     """What is not checked and why, a phrase each."""
     capsules: Capsules
-    """As they are checked, parts of links that are watched beyond a contact at the end."""
     surroundings: Surroundings
+    hulls: HullLimit | None = None
+    """Pairs of links whose capsules always touch, as the convex hulls of their shapes: for the final check."""
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -211,7 +213,7 @@ def clearance_limit(
     rng = np.random.default_rng(seed)
     span = limits.upper - limits.lower
     poses = limits.lower + span * rng.random((N_POSES, robot.n_dof))
-    columns, unchecked = _chosen(robot, capsules, around, poses)
+    columns, unchecked, touching, joined = _chosen(robot, capsules, around, poses)
     dropped: list[str] = []
     while True:
         checks, labels = columns.checks(around, joined=True)
@@ -224,10 +226,25 @@ def clearance_limit(
             break
         dropped.append(fault)
         columns = _without(columns, fault, around)
+    hulls = _hulls(robot, capsules, [*touching, *joined], poses)
+    told = () if hulls is None else tuple(dict.fromkeys(hulls.labels))
+    left = [label for label in touching if label not in told]
+    unchecked += [f"{_listed(left)} (they always touch)"] if left else []
     if dropped:
         unchecked.append(f"{_listed(dropped)} (closer than {1e3 * around.clearance:.0f} mm in every pose found)")
-    kept = _kept(columns, around)
-    return Clearance(limit, kept, tuple(unchecked), capsules, around)
+    kept = _kept(columns, around) + (f", {_listed(told)} apart as convex hulls" if told else "")
+    return Clearance(limit, kept, tuple(unchecked), capsules, around, hulls)
+
+
+def _hulls(
+    robot: Robot, capsules: Capsules, touching: Sequence[str], poses: Float[Array, "n_poses n_dof"]
+) -> HullLimit | None:
+    """What the shapes themselves tell of links (labels) of which some capsules always touch."""
+    if capsules.outlines is None or not touching:
+        return None
+    place = {name: k - 1 for k, name in enumerate(capsules.names)}
+    both = [label.split(" – ", 1) for label in touching]
+    return hull_limit(robot, capsules.outlines, [(place[one], place[two]) for one, two in both], poses)
 
 
 def _listed(labels: Sequence[str]) -> str:
@@ -268,8 +285,11 @@ def _kept(columns: _Columns, around: Surroundings) -> str:
 
 def _chosen(
     robot: Robot, capsules: Capsules, around: Surroundings, poses: Float[Array, "n_poses n_dof"]
-) -> tuple[_Columns, list[str]]:
-    """The checks that can fail and can be kept, and what is left out of those that could fail."""
+) -> tuple[_Columns, list[str], list[str], list[str]]:
+    """The checks that can fail and can be kept, what is left out of the others, and links that always touch.
+
+    The last two are pairs of links of which no capsule, and only some, are checked against each other.
+    """
     moving = [k for k in range(len(capsules.radius)) if capsules.link[k] != BASE]
     planes = around.walls()
     walls = [(k, end, wall) for wall in range(len(planes)) for k in moving for end in (0, 1)]
@@ -301,10 +321,16 @@ def _chosen(
         elif lost:
             unchecked.append(f"{name} – {', '.join(capsules.names[i + 1] for i in sorted(lost))} (they stand in it)")
     always = touching[n_walls + n_boxes :] >= ALWAYS
-    capsules, kept_pairs, lost_pairs = _beyond_contact(robot, capsules, around, pairs, always, poses)
-    if lost_pairs:
-        unchecked.append(f"{_listed(lost_pairs)} (they always touch)")
-    return _Columns(capsules, kept_walls, boxes, kept_pairs), unchecked
+    longer, kept_pairs = _beyond_contact(robot, capsules, around, pairs, always, poses)
+    apart = {frozenset((longer.name(i), longer.name(j))) for i, j in kept_pairs}
+    contact = {
+        f"{capsules.name(i)} – {capsules.name(j)}": frozenset((capsules.name(i), capsules.name(j)))
+        for (i, j), touch in zip(pairs, always, strict=True)
+        if touch
+    }
+    touch_only = [label for label, both in contact.items() if both not in apart]
+    columns = _Columns(longer, kept_walls, boxes, kept_pairs)
+    return columns, unchecked, touch_only, [label for label in contact if label not in touch_only]
 
 
 def _excess(
@@ -342,8 +368,8 @@ def _beyond_contact(
     pairs: Sequence[tuple[int, int]],
     always: Bool[Array, " n_pairs"],
     poses: Float[Array, "n_poses n_dof"],
-) -> tuple[Capsules, list[tuple[int, int]], list[str]]:
-    """Pairs to watch, of those that always touch the part beyond the contact, and the names of those left out."""
+) -> tuple[Capsules, list[tuple[int, int]]]:
+    """Pairs to watch, of those that always touch the part beyond the contact, and the capsules with these parts."""
     kept = [pair for pair, touch in zip(pairs, always, strict=True) if not touch]
     link, ends, radius = list(capsules.link), list(capsules.ends), list(capsules.radius)
     shorter: list[tuple[int, int]] = []
@@ -366,7 +392,4 @@ def _beyond_contact(
     if shorter:
         excess = _excess(robot, _Columns(longer, [], [], shorter), around, poses)
         kept += [pair for pair, share in zip(shorter, np.mean(excess > -ROOM, axis=0), strict=True) if share < ALWAYS]
-    watched = {frozenset((longer.name(i), longer.name(j))) for i, j in kept}
-    lost = [f"{capsules.name(i)} – {capsules.name(j)}" for i, j in pairs]
-    names = {label: frozenset((capsules.name(i), capsules.name(j))) for label, (i, j) in zip(lost, pairs, strict=True)}
-    return longer, kept, [label for label, both in names.items() if both not in watched]
+    return longer, kept

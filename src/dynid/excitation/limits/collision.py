@@ -14,13 +14,18 @@ from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import States
+from dynid.excitation.limits.motion_limits import MotionLimits
 
 __all__ = ["SelfCollisionLimit", "self_collision"]
 
 
+_POSES = 30
+"""Random poses to find out which bodies always touch."""
+
+
 @dataclass(frozen=True, eq=False)
 class SelfCollisionLimit:
-    """Pairs of bodies that must keep a distance; only those that do so in the reference pose are watched."""
+    """Pairs of bodies that must keep a distance; those that touch in all poses by construction are not watched."""
 
     robot: Robot
     held: Float[Array, " n_q"]
@@ -79,8 +84,8 @@ def self_collision(
 
     Args:
         robot: as loaded from a file; its `source` is opened again.
-        reference: a pose in rad or m in which the robot does not collide; bodies closer there than `clearance`, and
-            neighbours on the chain, are never watched.
+        reference: a pose in rad or m; bodies closer than `clearance` there and in all of some random poses touch by
+            construction, and are not watched, nor are neighbours on the chain.
         clearance: smallest distance in m.
         held: positions (rad or m) of joints that were locked; zero where not said.
         package_dirs: where ``package://`` meshes are.
@@ -106,16 +111,48 @@ def self_collision(
     if unknown:
         raise ExcitationError(f"{source}: its geometry does not know joint {', '.join(unknown)}")
     rest = _configuration(model, pin.neutral(model), held or {})
-    geometry.addAllCollisionPairs()
-    for pair in list(geometry.collisionPairs):
-        one, two = (geometry.geometryObjects[index].parentJoint for index in (pair.first, pair.second))
-        if one == two or model.parents[one] == two or model.parents[two] == one:
-            geometry.removeCollisionPair(pair)
+    _watch(geometry, _apart(model, geometry, robot))
     everywhere = SelfCollisionLimit(robot, rest, model, geometry, clearance)
-    touching = everywhere.excess(States.at_rest(reference[None]))[0] > 0.0
-    for pair in [p for p, bad in zip(list(geometry.collisionPairs), touching, strict=True) if bad]:
-        geometry.removeCollisionPair(pair)
+    poses = np.vstack([reference, _some_poses(robot)])
+    touching = np.all(everywhere.excess(States.at_rest(poses)) > 0.0, axis=0)
+    pairs = [(pair.first, pair.second) for pair in geometry.collisionPairs]
+    _watch(geometry, [pair for pair, always in zip(pairs, touching, strict=True) if not always])
     return SelfCollisionLimit(robot, rest, model, geometry, clearance) if len(geometry.collisionPairs) else None
+
+
+def _some_poses(robot: Robot) -> Float[Array, "n_poses n_dof"]:
+    """Random poses (rad or m) inside the limits of a robot."""
+    limits = MotionLimits.of(robot)
+    return limits.lower + (limits.upper - limits.lower) * np.random.default_rng(0).random((_POSES, robot.n_dof))
+
+
+def _watch(geometry: Any, pairs: Sequence[tuple[int, int]]) -> None:
+    """Watch these pairs and no others."""
+    import pinocchio as pin
+
+    geometry.removeAllCollisionPairs()
+    for first, second in pairs:
+        geometry.addCollisionPair(pin.CollisionPair(first, second))
+
+
+def _apart(model: Any, geometry: Any, robot: Robot) -> list[tuple[int, int]]:
+    """Pairs of shapes that move against each other and are no neighbours on the chain."""
+
+    def carrier(joint: int) -> int:
+        # Joints that are held move nothing: what they carry belongs to the link before them.
+        while joint and model.names[joint] not in robot.joint_names:
+            joint = model.parents[joint]
+        return joint
+
+    joints = [shape.parentJoint for shape in geometry.geometryObjects]
+    return [
+        (i, j)
+        for i in range(len(joints))
+        for j in range(i + 1, len(joints))
+        if carrier(joints[i]) != carrier(joints[j])
+        and model.parents[joints[i]] != joints[j]
+        and model.parents[joints[j]] != joints[i]
+    ]
 
 
 def _read_geometry(source: Path, package_dirs: Sequence[Path]) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.workflow.live_run import LiveRun
 from dynid.workflow.payload import payload
 from dynid.workflow.payload_results import GainsIdentification
+from dynid.workflow.torque_scales import with_stated_scales
 
 __all__ = ["WeightCalibration", "calibrated_model"]
 
@@ -23,7 +24,13 @@ SHORTEST = 5.0
 def calibrated_model(known: IdentifiedModel, found: GainsIdentification) -> IdentifiedModel:
     """A model with other drive gains (N·m/A) and their standard deviations."""
     results = {**known.results, "gains": found.json()["gains"]}
-    return replace(known, settings=replace(known.settings, gains=found.gains), results=results)
+    settings = replace(
+        known.settings,
+        gains=found.gains,
+        gain_covariance=tuple(tuple(row) for row in found.found.relative_covariance.tolist()),
+        gain_source="identified with a known mass",
+    )
+    return with_stated_scales(replace(known, settings=settings, results=results), settings)
 
 
 class WeightCalibration:

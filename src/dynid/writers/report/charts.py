@@ -10,6 +10,7 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.recording.conditioning import Samples
+from dynid.validation.band import WITHIN_95
 from dynid.validation.torque import Contributions, Validation
 from dynid.writers.report.drawing import MAX_POINTS, Trace, curve, effort_axis, line, packed, panel, shown
 from dynid.writers.report.page import Figure
@@ -62,6 +63,7 @@ def torque_figures(
         traces: list[Trace] = [
             {**line("measured", MEASURED, width=2.4), **curve(t, validation.measured[:, j], n_points)},
             {**line("predicted", PREDICTED, width=1.2), **curve(t, validation.predicted[:, j], n_points)},
+            *_band_traces(validation, j, n_points),
             {**below, **curve(t, residual[:, j], n_points)},
         ]
         layout: dict[str, object] = {
@@ -71,8 +73,23 @@ def torque_figures(
             "hovermode": "x unified",
         }
         said = f"error {error.relative_percent_joint[j]:.2f} %, RMSE {error.rmse[j]:.3g} {unit}"
+        inside = validation.coverage[j]
+        said += f"; {100.0 * inside:.0f} % of the differences inside their 95 % band" if np.isfinite(inside) else ""
         figures.append(Figure(tuple(traces), layout, said, 330, name, wide=False, link=link))
     return tuple(figures)
+
+
+def _band_traces(validation: Validation, joint: int, n_points: int) -> list[Trace]:
+    """Both ends of the band that holds 95 % of the differences of the next run, about zero."""
+    band = validation.band
+    if band is None or not np.all(np.isfinite(band.prediction_std[:, joint])):
+        return []
+    half = WITHIN_95 * band.prediction_std[:, joint]
+    edge: Trace = {**line("95 % band", PREDICTED, width=0.6), "yaxis": "y2", "opacity": 0.45, "legendgroup": "band"}
+    return [
+        {**edge, **curve(validation.t, half, n_points)},
+        {**edge, "showlegend": False, "fill": "tonexty", **curve(validation.t, -half, n_points)},
+    ]
 
 
 def _effects(parts: Contributions) -> tuple[Float[Array, "n_samples n_dof"], ...]:
