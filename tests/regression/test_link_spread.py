@@ -125,7 +125,8 @@ def test_pinned_numbers_have_no_spread(rng):
     arm = load_robot("spatial2r")
     estimate, regression, constraints = fitted(arm, rng, pinned={"m2": 1.0})
     spreads = link_spreads(estimate, regression, constraints.compile(estimate.model))
-    assert spreads.links[1].mass_std < 1e-9
+    # Variances of order one cancel to rounding.
+    assert spreads.links[1].mass_std < 1e-6
     assert spreads.links[0].mass_std > 1e-3
 
 

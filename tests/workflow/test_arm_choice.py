@@ -77,6 +77,18 @@ def test_numbered_columns_are_those_that_move_or_all_or_of_one_chain(tmp_path):
     assert chosen(tmp_path, one, numbers[:4]).moving == ("j1", "b_j1", "b_j2", "b_j3")
 
 
+def test_a_coupled_joint_of_the_arm_itself_that_is_numbered_and_moves_is_free(tmp_path):
+    before, third, after = arm_of(4).partition('<joint name="j3"')
+    text = before + third + after.replace("</joint>", '<mimic joint="j2" multiplier="-1"/></joint>', 1)
+    numbers = [str(k) for k in range(1, 5)]
+    choice = chosen(tmp_path, text, numbers)
+    assert (choice.moving, choice.lock) == (("j1", "j2", "j3", "j4"), {})
+    choice = chosen(tmp_path, text, numbers, None, **{"3": 0.2})
+    assert (choice.moving, choice.lock) == (("j1", "j2", "j4"), {"j3": pytest.approx(0.2)})
+    assert choice.columns is not None
+    assert choice.columns.columns.q == {"j1": "q1", "j2": "q2", "j4": "q4"}
+
+
 def test_a_column_map_with_an_order_of_its_own_is_left_alone(tmp_path):
     (tmp_path / "arm.urdf").write_text(arm_of(2))
     log = logged(tmp_path / "log.csv", ["1", "2"])

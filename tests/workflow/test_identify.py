@@ -9,6 +9,7 @@ import pytest
 
 import dynid
 from dynid.chain.library import load_robot
+from dynid.dynamics import Motion, RotorInertia, TorqueModel, friction_models
 from dynid.errors import DynidError, RobotError
 from dynid.prose import plain
 from dynid.recording import read_recording, write_csv
@@ -200,3 +201,21 @@ def test_the_report_says_of_least_squares_what_a_programme_decided(result):
     exact = simulated("planar2r", seed=4, noise=0.0)
     names = [c.name for c in dynid.identify("planar2r", exact, friction="viscous+coulomb+offset").comparisons]
     assert "ordinary least squares (physically consistent)" in names
+
+
+def test_a_joint_that_only_a_rotor_explains_is_told_of_rotors(rng):
+    robot = load_robot("planar2r")
+    model = TorqueModel(robot, (RotorInertia(), *friction_models("viscous")))
+    theta = np.concatenate([0.001 * robot.nominal.ravel(), [0.5, 0.1, 0.5, 0.1]])
+    t = np.arange(0.0, 10.0, 0.01)
+    w, phase = 2.0 * np.pi * np.array([0.5, 0.7]), np.array([0.3, 1.1])
+    x = w * t[:, None] + phase
+    motion = Motion(t, np.sin(x), w * np.cos(x), -(w**2) * np.sin(x))
+    tau = model.torque(motion, theta)
+    log = {"t": t, "q": motion.q, "dq": motion.dq, "tau": tau + 1e-3 * rng.normal(size=tau.shape)}
+    typed = dynid.identify(robot, log, friction="viscous", estimator="ols", force=True)
+    told = [text for text in typed.warnings if "`rotor_inertia`" in text]
+    assert len(told) == 1
+    assert np.max(typed.train.error.relative_percent_joint) > 15.0
+    plain = dynid.identify(robot, log, estimator="ols", force=True)
+    assert not any("`rotor_inertia`" in text for text in plain.warnings)

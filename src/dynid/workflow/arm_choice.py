@@ -60,7 +60,7 @@ def choose_arm(
         names = [f"{STEMS['q'][0]}.{name}" for name in log.joint_names]
     elif isinstance(log, Mapping):
         n_columns = np.atleast_2d(np.asarray(log["q"]).T).shape[0]
-        return _by_number(lineage, [f"q{k + 1}" for k in range(n_columns)], columns, lock, tip, "the log")
+        return _by_number(lineage, log, [f"q{k + 1}" for k in range(n_columns)], columns, lock, tip, "the log")
     else:
         names = list(column_names(log, columns=columns))
     if columns is not None and (columns.order or EVERY in columns.columns.q):
@@ -68,7 +68,7 @@ def choose_arm(
     logged = _named(lineage, names, columns)
     if not logged:
         source = log.source if isinstance(log, RawLog) else str(log)
-        return _by_number(lineage, names, columns, lock, tip, source)
+        return _by_number(lineage, log, names, columns, lock, tip, source)
     strangers = [name for name in names if _is_position(name) and name not in logged.values()]
     missing = [name for name in lineage.joints if name not in logged and name not in lock]
     inside = [
@@ -106,6 +106,12 @@ def _is_position(name: str) -> bool:
     return re.fullmatch(r"(?:q|position|pos|joint_position)[._/][a-z]\w*", bare(name)) is not None
 
 
+def _tied(lineage: Lineage) -> set[str]:
+    """Joints that the file couples to others, or that close a loop."""
+    tied = {name for group in lineage.groups for name in group}
+    return tied | {name for loop in lineage.tree.loops for name in lineage.between(loop)}
+
+
 def _standing(
     lineage: Lineage,
     log: Path | RawLog | Mapping[str, Array],
@@ -115,15 +121,17 @@ def _standing(
     lock: Mapping[str, float],
 ) -> dict[str, float]:
     """Coupled joints that are logged but do not move, or whose torque is not logged, with their positions (rad, m)."""
-    tied = {name for group in lineage.groups for name in group}
-    tied |= {name for loop in lineage.tree.loops for name in lineage.between(loop)}
-    asked = tuple(name for name in logged if name in tied and name not in lock)
-    if not asked or isinstance(log, Mapping) or len(asked) == len(logged):
+    asked = tuple(name for name in logged if name in _tied(lineage) and name not in lock)
+    if not asked or len(asked) == len(logged):
         return {}
-    if isinstance(log, RawLog):
+    if isinstance(log, Mapping):
+        q = np.atleast_2d(np.asarray(log["q"]).T).T[:N_ROWS_SEEN, [logged.index(name) for name in asked]]
+    elif isinstance(log, RawLog):
         q = log.q[:N_ROWS_SEEN, [log.joint_names.index(name) for name in asked]]
     else:
         only = None if columns is None else ColumnMap(joints={k: v for k, v in columns.joints.items() if k in asked})
+        if len(_numbered(names, "q")) == len(logged):
+            only = _of_all(logged, names, only, asked)
         q = read_raw(log, asked, columns=only, most_samples=N_ROWS_SEEN).q
     held: dict[str, float] = {}
     for name, positions in zip(asked, q.T, strict=True):
@@ -144,6 +152,7 @@ def _numbered(names: Sequence[str], signal: str) -> list[str]:
 
 def _by_number(
     lineage: Lineage,
+    log: Path | RawLog | Mapping[str, Array],
     names: Sequence[str],
     columns: ColumnMap | None,
     lock: Mapping[str, float],
@@ -156,7 +165,15 @@ def _by_number(
     if n_logged in (0, len(free)):
         return ArmChoice(columns=columns)
     if n_logged == len(lineage.joints):
-        return ArmChoice(columns=_of_all(tuple(lineage.joints), names, columns, free))
+        joints = tuple(lineage.joints)
+        tied = _tied(lineage)
+        carrying = {name for joint in joints if joint not in tied for name in lineage.path_to[joint]} & tied
+        if tip is None and carrying - set(free):
+            # Joints of the arm itself that the file couples, but that have columns of their own and move, are free.
+            still = _standing(lineage, log, joints, names, columns, lock)
+            free = [name for name in joints if name in free or (name in carrying and name not in still | lock.keys())]
+            return ArmChoice(tuple(free), still, _of_all(joints, names, columns, free))
+        return ArmChoice(columns=_of_all(joints, names, columns, free))
     chains = _chains(lineage, free)
     fitting = {end: chain for end, chain in chains.items() if len(chain) == n_logged}
     if len(fitting) == 1:

@@ -47,7 +47,7 @@ from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions
 from dynid.workflow.logs import Log
-from dynid.workflow.other_fits import compared_with_others
+from dynid.workflow.other_fits import compared_with_others, rotor_hint
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
@@ -222,7 +222,11 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         bootstrap=resampled,
         reduced=reduced,
         notes=_notes(job, logs),
-        warnings=(*robot.notes, *_warnings(result, estimate, fit.regression), *filter(None, fit.encoders[1:])),
+        warnings=(
+            *robot.notes,
+            *_warnings(result, estimate, fit.regression),
+            *filter(None, (fit.encoders[1], rotor_hint(fit.model, fit.runs[:1], train.error))),
+        ),
     )
 
 
@@ -388,7 +392,7 @@ def _warnings(model: IdentifiedModel, estimate: Estimate, regression: Regression
     if still and "dry" in kinds:
         told.append(f"{', '.join(still)} never reverses: Coulomb friction and offset cannot be told apart there")
     if estimate.status is Status.RANK_DEFICIENT:
-        told.append(f"not excited by this motion: {', '.join(unexcited(regression))}")
+        told += [f"not excited by this motion: {', '.join(names)}" for names in [unexcited(regression)] if names]
     if estimate.status is not Status.CONVERGED:
         told.append(estimate.status.value)
     elif model.links and not model.consistent:

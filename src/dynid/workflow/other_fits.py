@@ -7,18 +7,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.base_parameters import base_parameters
+from dynid.dynamics.drives import RotorInertia
+from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Samples
 from dynid.regression.estimate import Estimate, FitError
 from dynid.regression.feasible.certificate import ProvenFeasible, ProvenInfeasible, is_feasible
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.least_squares import OLS, WLS
 from dynid.regression.model import IdentifiedModel
-from dynid.regression.problem import Regression
+from dynid.regression.problem import Regression, compress
+from dynid.regression.rows import SampleRows
 from dynid.regression.status import Status
 from dynid.validation.torque import compare_torque
 from dynid.workflow.identification import Comparison
 
-__all__ = ["compared_with_others"]
+__all__ = ["compared_with_others", "rotor_hint"]
+
+BAD = 15.0
+"""%: the error of a joint from which on a reason is looked for."""
+HELPED = 0.5
+"""What rotor inertias must leave of the error of a joint at most, relative, to be worth a word."""
 
 
 def compared_with_others(
@@ -51,6 +60,24 @@ def compared_with_others(
         fitted = FitError.on(regression, beta).relative_percent
         comparisons.append(Comparison(words, fitted, max(errors, default=np.nan)))
     return tuple(comparisons)
+
+
+def rotor_hint(model: TorqueModel, samples: Sequence[Samples], error: FitError) -> str:
+    """What rotor inertias would do for a joint that is predicted badly without them (%); empty where little."""
+    if model.inertia_terms or np.nanmax(error.relative_percent_joint) < BAD:
+        return ""
+    wider = TorqueModel(model.robot, (RotorInertia(), *model.joint_models))
+    found = WLS().fit(compress(SampleRows(wider, base_parameters(wider), tuple(samples)))).fit
+    left = found.relative_percent_joint / np.maximum(error.relative_percent_joint, 1e-12)
+    helped = np.flatnonzero((error.relative_percent_joint > BAD) & (left < HELPED))
+    if not len(helped):
+        return ""
+    told = ", ".join(
+        f"{model.robot.joint_names[j]} from {error.relative_percent_joint[j]:.0f} to "
+        f"{found.relative_percent_joint[j]:.2g} %"
+        for j in helped
+    )
+    return f"rotor inertias (`rotor_inertia`) would cut the error of {told}"
 
 
 def _consistency(model: IdentifiedModel, beta: Float[Array, " n_base"]) -> str:

@@ -16,11 +16,14 @@ from dynid.regression.feasible.prior import Prior
 from dynid.regression.feasible.programme import solve
 from dynid.regression.feasible.solver import SolverSettings
 from dynid.regression.least_squares import joint_weights
-from dynid.regression.problem import Regression
+from dynid.regression.problem import RANK_TOLERANCE, Regression, column_scale
 from dynid.regression.status import Status
 from dynid.regression.uncertainty import uncertainty
 
 __all__ = ["Feasible"]
+
+_FEWEST_LEFT = 0.2
+"""Share of the rows that is left for the noise at least, however many parameters a short log is fitted with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,12 +77,26 @@ class Feasible:
     def _counted(self, regression: Regression, weights: Float[Array, " n_dof"]) -> Float[Array, " n_dof"]:
         """The weights (1/(N·m)) that let data and prior count as they should: fewer rows tell than there are.
 
-        Residuals have a memory; what the prior is weighed against is the number of independent rows.
+        Residuals have a memory; what the prior is weighed against is the number of independent rows. Each parameter
+        that is fitted takes one of these from the noise, f of those that there are.
         """
         if self.prior.rule != "map" or not self.weighted:
             return weights
         beta = regression.stacked(weights).solution()
-        return weights / np.sqrt(np.maximum(uncertainty(regression, beta, weights).inflation, 1.0))
+        inflation = np.maximum(uncertainty(regression, beta, weights).inflation, 1.0)
+        counted = weights / np.sqrt(inflation)
+        used, rows = _used(regression, counted), regression.rows_per_joint().astype(float)
+        left = np.maximum(rows - inflation * used, _FEWEST_LEFT * rows) / np.maximum(rows - used, 1.0)
+        return counted * np.sqrt(np.minimum(left, 1.0))
+
+
+def _used(regression: Regression, weights: Float[Array, " n_dof"]) -> Float[Array, " n_dof"]:
+    """How many parameters the rows of each joint determine; they add up to the rank."""
+    R = regression.stacked(weights).R
+    scale = column_scale(R)
+    inverse = np.linalg.pinv(R / scale, rcond=RANK_TOLERANCE)
+    parts = zip(weights, regression.joints, regression.visible, strict=True)
+    return np.array([w**2 * np.sum((j.R / scale[columns] @ inverse[columns]) ** 2) for w, j, columns in parts])
 
 
 def _belief(known: LinkPrior, weights: Float[Array, " n_dof"]) -> LinkBelief:

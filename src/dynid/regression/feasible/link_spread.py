@@ -124,12 +124,15 @@ def link_spreads(
     if belief is None or theta is None:
         return None
     sigma = estimate.uncertainty.covariance if covariance is None else covariance
-    free, cov, faces = _posterior(theta, regression, compiled, belief, sigma)
+    _, cov, faces = _posterior(theta, regression, compiled, belief, sigma)
+    # Physics holds what the data push against it, so that counts as theirs; bounds that somebody asked for do not.
+    seen = cov
     for face in faces:
         cov = _cut(cov, face)
+        seen = _cut(seen, face) if face.link >= 0 and face.bends else seen
     cov = _pinned(cov, compiled.pins)
     before = belief.factor @ belief.factor.T
-    now, unheld = cov[:n, :n], free[:n, :n]
+    now, unheld = cov[:n, :n], seen[:n, :n]
     inner = np.linalg.solve(belief.factor, np.linalg.solve(belief.factor, unheld).T)
     shares = 1.0 - np.diag(inner).reshape(-1, 10).mean(axis=1)
     parts = [slice(i, i + 10) for i in range(0, n, 10)]

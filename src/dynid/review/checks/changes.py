@@ -37,6 +37,8 @@ WARM_UP = 60.0
 """s: gears warm up within minutes. In a shorter log a drift is information: misfit looks like it."""
 LOAD_SHARE = 0.3
 """Part of the residual that a change of load must explain."""
+LOAD_DECIDES = 0.5
+"""The same from which on it is an error: it explains more than everything else together."""
 AROUND_LOAD = 0.5
 """Time in s on either side of a change of load that is left out: a gripper takes as long."""
 
@@ -148,17 +150,20 @@ def _changes(arm: Arm, fitted: HypothesisFit, surely: float) -> Iterator[Finding
     step = load_step_of(arm, fitted, fit, keep)
     drift = drift_of(arm, fitted, fit, keep)
     if step is not None and step.effect.share > max(LOAD_SHARE, drift.share):
-        yield from _loaded(step)
+        yield from _loaded(step, moving=np.isfinite(surely))
         return
     if burst is not None:
         yield _contact(arm, burst, fitted.rows.period, surely)
     yield from _drifting(arm, drift, float(fitted.rows.t[-1] - fitted.rows.t[0]))
 
 
-def _loaded(step: LoadStep) -> Iterator[Finding]:
+def _loaded(step: LoadStep, *, moving: bool) -> Iterator[Finding]:
     if abs(step.mass) > SURE * step.error:
         measured = LoadChange(step.time, step.mass, step.error, step.effect.share)
-        yield Finding(code="load-change", severity=Severity.ERROR, measured=measured)
+        # A load that explains less than all else that is left may be friction or misfit of one part of the log.
+        less = Severity.WARNING if moving else Severity.INFO
+        severity = Severity.ERROR if step.effect.share > LOAD_DECIDES else less
+        yield Finding(code="load-change", severity=severity, measured=measured)
 
 
 def _contact(arm: Arm, burst: Burst, period: float, surely: float) -> Finding:

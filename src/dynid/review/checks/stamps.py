@@ -31,6 +31,9 @@ UNEVEN = 0.12
 HARMLESS = 0.03
 """Standard deviation of time steps, relative to their median, that does no harm even where the stamps are wrong: it
 moves a sample by less than the delay of any drive."""
+MOVED = 0.01
+"""Error of wrong stamps (standard deviation) times the angular frequency of the motion, rad: below it a sample moves by
+less than a hundredth of what it oscillates by, and filters average even that."""
 WRONG_STAMPS = 4.0
 """How much smoother positions must be on an even grid than on their stamps for the stamps to be wrong."""
 GAP_STEPS = 2.5
@@ -239,10 +242,11 @@ def find_uneven_stamps(look: Look) -> Look:
     wrong = rough >= WRONG_STAMPS
     if uneven <= (HARMLESS if wrong else UNEVEN):
         return look
+    moved = 2.0 * np.pi * view.bandwidth_hz * uneven * period
     rate, has_gaps = _rounded(len(steps) / (view.stamps[-1] - view.stamps[0])), bool(np.any(is_gap))
     finding = Finding(
         code="jitter",
-        severity=Severity.WARNING if wrong else Severity.INFO,
+        severity=Severity.WARNING if wrong and moved > MOVED else Severity.INFO,
         measured=Jitter(wrong, has_gaps, uneven, rough, period, float(even.min()), float(even.max()), rate),
         repair=ColumnMap(rate_hz=rate) if wrong and not has_gaps else None,
     )
