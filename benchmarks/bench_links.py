@@ -144,8 +144,8 @@ def _held(spreads: LinkSpreads | None, mass: Array, com: Array) -> tuple[Array, 
 SCENES = {"white noise": (0.0, 0.0), "memory of 0.5 s, 3 % of friction not modelled": (0.5, 0.03)}
 
 
-def study(name: str, robot: Robot, n_draws: int, seconds: float) -> Iterator[Line]:
-    """Errors and coverage, with the prior and by the older choice among equal fits."""
+def study(name: str, robot: Robot, n_draws: int, seconds: float, *, asked: bool = True) -> Iterator[Line]:
+    """Errors and coverage, with the prior and by the older choice among equal fits; targets where `asked` for."""
     for scene, (memory_s, missed) in SCENES.items():
         results = {
             rule: [
@@ -160,12 +160,14 @@ def study(name: str, robot: Robot, n_draws: int, seconds: float) -> Iterator[Lin
         def mean(draws: list[Draw], field: str) -> float:
             return float(np.mean([getattr(d, field) for d in draws]))
 
-        yield Line(f"{what}: mean mass error", 100.0 * mean(found, "mass_error"), 9.0, "%", "at most")
+        yield Line(
+            f"{what}: mean mass error", 100.0 * mean(found, "mass_error"), 9.0 if asked else None, "%", "at most"
+        )
         yield Line(f"{what}: mean mass error among equal fits", 100.0 * mean(before, "mass_error"), None, "%")
         yield Line(
             f"{what}: median error of the centre of mass",
             1e3 * float(np.median([d.com_error for d in found])),
-            12.0,
+            12.0 if asked else None,
             "mm",
             "at most",
         )
@@ -220,5 +222,5 @@ def run(*, quick: bool = False) -> Iterator[Item]:
         yield from study("UR10e", load_robot(Path(data) / "ur10e" / "ur10e.urdf"), n_draws, seconds)
     else:
         yield Note("UR10e skipped: DYNID_DATA does not name the folder of its file")
-    yield from study("Panda", load_robot("panda"), n_draws, seconds)
+    yield from study("Panda", load_robot("panda"), n_draws, seconds, asked=False)
     yield from timing(load_robot("panda"), seconds)

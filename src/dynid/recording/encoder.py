@@ -12,8 +12,9 @@ __all__ = ["EncoderNoise", "encoder_noise", "period_of", "resolution"]
 
 MAX_ATTENUATION = 5e-4
 """Noise power over signal power of accelerations that a motion filter may let through: inertias shrink by as much."""
-MATTERS = 2e-3
-"""Attenuation by the usual filter from which another one is worth its longer ends."""
+MATTERS = 5e-5
+"""Attenuation by the usual filter from which another one is worth its longer ends. Inertias hardly shrink yet; but with
+a 16 bit encoder velocities about reversals are spoilt so far that 80 % of parameters lie within 1.96 σ."""
 _STEPS = 0.95
 """Share of differences between values that are whole multiples of the smallest, for values on a grid."""
 _OFF_STEP = 0.05

@@ -145,11 +145,11 @@ def _floor(value: float | str | None) -> float | None:
     return height
 
 
-def _keep_out(box: KeepOutLike) -> KeepOut:
+def _keep_out(box: object) -> KeepOut:
     if isinstance(box, KeepOut):
         return box
     try:
-        corners = np.asarray(box, dtype=float)
+        corners = np.array(box, dtype=float)
     except (TypeError, ValueError):
         corners = np.zeros(0)
     if corners.shape != (6,) or not np.all(np.isfinite(corners)):

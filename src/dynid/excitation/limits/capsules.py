@@ -197,7 +197,7 @@ def capsules_around(solid: OutlineSolid) -> list[Capsule]:
 
 def _halved(
     points: Float[Array, "n_points 3"], triangles: Float[Array, "n_faces 3 3"], splits: int
-) -> tuple[list[Float[Array, "n_points 3"]], float]:
+) -> tuple[list[Float[Array, "_ 3"]], float]:
     """The points of the parts that a surface is best cut into, and the volume of the capsules around them, m³."""
     whole = _roughly(points).volume
     best, volume = [points], whole
