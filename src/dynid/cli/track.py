@@ -70,10 +70,6 @@ class TrackOptions:
             help="Whose covariance stays when a bound bends the state; state as in the paper [default: parameters]."
         ),
     ] = None
-    noise_memory: Annotated[
-        float | None,
-        Parameter(help="Samples over which the measurement noise is estimated; 0 keeps it as given [default: 500]."),
-    ] = None
     noise: Annotated[
         tuple[float, ...] | None,
         Parameter(

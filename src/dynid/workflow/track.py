@@ -223,7 +223,6 @@ def track(
     process_noise: float = 0.0,
     annealing: float = 200.0,
     carry: Literal["parameters", "state"] = "parameters",
-    noise_memory: float = 500.0,
     noise: Sequence[float] | None = None,
     from_: float | None = None,
     until: float | None = None,
@@ -253,7 +252,6 @@ def track(
         process_noise: k₀ of every state of the arm per sample, dimensionless; 0 for an arm that does not change.
         annealing: samples after which the process noise has fallen by e.
         carry: whose covariance stays when a bound bends the state: parameters, or state as in the paper.
-        noise_memory: samples over which the measurement noise is estimated; 0 keeps it as given.
         noise: standard deviation of every measured row, or one for all, N·m and N; None takes it from model or log.
         from_: start of the part to use, s.
         until: end of the part to use, s.
@@ -281,14 +279,24 @@ def track(
         process_noise=process_noise,
         annealing=annealing,
         carry=carry,
-        noise_memory=noise_memory,
         noise=None if noise is None else tuple(float(std) for std in noise),
     )
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
     source = tracked_source(known, log, settings, from_, until)
     session, run = _followed(known, source, options, watch, progress)
+    return _result(model, log, source, (columns, checkpoint), session, run)
+
+
+def _result(
+    model: ModelLike,
+    log: LogLike | int,
+    source: Recording | SampleIntake,
+    others: tuple[object, ...],
+    session: TrackingSession,
+    run: TrackingResult,
+) -> ModelTracking:
     inputs = tuple(Path(given) for given in (model, log) if isinstance(given, str | PathLike) and _is_file(given))
-    other = tuple(Path(given) for given in (columns, checkpoint) if isinstance(given, str | PathLike))
+    other = tuple(Path(given) for given in others if isinstance(given, str | PathLike))
     memory = [RawLog.of(source)] if isinstance(source, Recording) and not isinstance(log, str | PathLike) else []
     tracked = run.tracked
     if run.load is None:
