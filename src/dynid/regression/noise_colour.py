@@ -101,9 +101,7 @@ class RowColour:
         return out
 
 
-def noise_colour(
-    pieces: Sequence[Float[Array, "n_samples n_dof"]], rate_hz: float, highest_hz: float = np.inf
-) -> NoiseColour:
+def noise_colour(pieces: Sequence[Float[Array, "_ n_dof"]], rate_hz: float, highest_hz: float = np.inf) -> NoiseColour:
     """The white and the slow part of gapless residuals (N·m or N) sampled at `rate_hz`, by Whittle's likelihood
     [Whittle1953]_.
 
@@ -138,7 +136,7 @@ def noise_colour(
 
 
 def _spectrum(
-    pieces: Sequence[Float[Array, "n_samples n_dof"]], rate_hz: float, highest_hz: float
+    pieces: Sequence[Float[Array, "_ n_dof"]], rate_hz: float, highest_hz: float
 ) -> tuple[Float[Array, " n_bins"], Float[Array, "n_bins n_dof"], Float[Array, " n_bins"]]:
     """Two-sided spectral density ((N·m)²/Hz or N²/Hz) by bins of frequency (Hz), and how many ordinates each has."""
     frequencies, densities = [], []
