@@ -316,6 +316,35 @@ def test_what_was_recorded_is_identified_in_the_background(known):
     assert len(job.status) > 40
 
 
+@pytest.mark.slow
+def test_hanging_a_weight_gives_the_gains_and_their_covariance_to_the_model(known):
+    from dynid.writers.live.calibration import WeightCalibration
+
+    truth = np.array([12.0, 11.0, 10.0, 9.0, 8.0, 7.0, 6.0])
+    said = truth * np.array([1.05, 0.96, 1.03, 0.98, 1.02, 0.97, 1.04])
+    known = replace(known, settings=replace(known.settings, gains=tuple(said.tolist())))
+    log = picking(24.0, at=12.0)
+    read = replace(log, tau=log.tau / truth * said)  # what currents give with the gains that the model has
+    run = followed(known, SampleIntake.of_log(read, speed=8.0), measured_rate=False)
+    calibration = WeightCalibration(run)
+    waited(lambda: run.view.t > 0.5)
+    calibration.empty()
+    waited(lambda: run.view.t > 11.0)
+    calibration._empty = None
+    calibration.loaded()
+    calibration._began = 12.5
+    waited(lambda: run.view.state == "ended")
+    model = calibration.done(2.0)
+    run.stop()
+    assert "N·m/A" in calibration.status
+    found = np.array(model.settings.gains)
+    np.testing.assert_allclose(found[1:6:2], truth[1:6:2], rtol=0.05)  # the joints that a weight at the flange loads
+    covariance = np.array(model.settings.gain_covariance)
+    assert covariance.shape == (7, 7)
+    assert np.all(np.linalg.eigvalsh(covariance) > 0.0)
+    assert model.settings.gain_source == "a weight of 2 kg"
+
+
 def test_calibration_asks_for_its_steps_in_order(known, log):
     from dynid.writers.live.calibration import WeightCalibration
 

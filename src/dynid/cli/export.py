@@ -36,6 +36,10 @@ def export(
     prefix: str | None = None,
     flange: tuple[float, float, float, float, float, float] | None = None,
     force: Annotated[bool, Parameter(negative="")] = False,
+    filter: Literal["load"] | None = None,
+    rate: float = 1000.0,
+    half_window: float = 0.1,
+    max_mass: float = 5.0,
     json: JsonFlag = False,
 ) -> int:
     """Write a model as URDF, MJCF, C, CSV, JSON or YAML, or a payload as settings of a controller.
@@ -82,6 +86,10 @@ def export(
                 prefix=prefix,
                 flange=flange,
                 force=force,
+                filter=filter,
+                rate=rate,
+                half_window=half_window,
+                max_mass=max_mass,
             )
     except (InconsistentModel, LossyExport) as error:
         # A model that is not good enough to be exported is not a mistake of usage.

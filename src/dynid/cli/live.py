@@ -38,7 +38,7 @@ class LiveOptions:
         float | None, Parameter(help="Half the window that gives velocity and acceleration, s [default: 0.1].")
     ] = None
     rate: Annotated[float | None, Parameter(help="Samples per second of a live source [default: measured].")] = None
-    seconds: Annotated[float | None, Parameter(help="Close after this time, s [default: on Ctrl-C].")] = None
+    seconds: Annotated[float | None, Parameter(help="Close so long after the first sample, s [default: never].")] = None
 
 
 def live(
@@ -68,16 +68,19 @@ def live(
     asked = typed(what, options)
     asked.pop("lowpass", None)  # samples are followed as they come
     seconds = asked.pop("seconds", None)
-    told: list[float] = []
+    told: list[str] = []
+    began: list[float] = []
 
     def ready(page: LivePage) -> bool:
         if not told:
-            told.append(time.monotonic())
+            told.append(page.address)
             if json:
                 emit_json({"address": page.address})
             else:
                 show((Line("page", page.address), Line("source", page.run.intake.label)))
-        return seconds is not None and time.monotonic() - told[0] > seconds
+        if not began and page.run.view.n_recorded:
+            began.append(time.monotonic())
+        return seconds is not None and bool(began) and time.monotonic() - began[0] > seconds
 
     session = dynid.live(model, source, ready=ready, out="live" if out is None else out, **asked)
     saved = None if out is None else dynid.save(session, out / "end")

@@ -20,7 +20,7 @@ from dynid.tracking.kinematics import smooth
 from dynid.tracking.load import LoadEstimate
 from dynid.tracking.samples import Sample
 from dynid.tracking.session import TrackingResult, TrackingSession
-from dynid.tracking.setup import TrackingOptions
+from dynid.tracking.setup import TrackingOptions, live_noise, load_watch
 from dynid.tracking.sources.counts import StreamCounts
 from dynid.tracking.sources.intake import SampleIntake
 from dynid.workflow.live_buffers import ChartLines, LatestSamples
@@ -158,6 +158,9 @@ class LiveRun:
     # The thread.
 
     def _run(self) -> None:
+        self._trouble = "Compiling the filter; this takes a minute the first time."
+        self._renew()
+        self._trouble = compiled(self.known, self.options)
         held = self._measure_rate()
         while not self._stop.is_set():
             self._again.clear()
@@ -341,6 +344,20 @@ class LiveRun:
         return f"Following {label}: {1.0 / intake.period:.0f} samples a second, none lost." if not counts.n_lost else (
             f"Following {label}: {1.0 / intake.period:.0f} samples a second, {counts.n_lost} lost."
         ), True  # fmt: skip
+
+
+def compiled(known: IdentifiedModel, options: TrackingOptions) -> str:
+    """Compile the load watch before the first sample comes; what went wrong, empty where nothing did."""
+    try:
+        noise = live_noise(known.model.robot, options)
+        watcher = load_watch(known, noise, options, rate_hz=options.rate).start()
+        for k in range(3):
+            sample = Sample(k / options.rate, *np.zeros((4, known.model.n_dof)))
+            watcher.hear(sample)
+            watcher.step(sample)
+    except DynidError as error:
+        return str(error)
+    return ""
 
 
 def external_torque(session: TrackingSession) -> Float[Array, " n_dof"]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 from dynid.arrays import Transform
 from dynid.chain.placement import rotation_rpy, transform
@@ -36,6 +37,10 @@ def export(
     prefix: str | None = None,
     flange: Sequence[float] | None = None,
     force: bool = False,
+    filter: Literal["load"] | None = None,
+    rate: float = 1000.0,
+    half_window: float = 0.1,
+    max_mass: float = 5.0,
 ) -> Exported:
     """Write a model in a format of `EXPORTERS`, or a load as settings of a controller (SI).
 
@@ -64,7 +69,12 @@ def export(
     if to not in EXPORTERS:
         raise UnknownName(str(to), known=EXPORTERS, kind="export format")
     exporter = EXPORTERS[to]
-    options = ExportOptions(lock=_positions(lock), prefix=prefix, force=force)
+    options = ExportOptions(
+        lock=_positions(lock), prefix=prefix, force=force, filter=filter, rate=rate, half_window=half_window,
+        max_mass=max_mass,
+    )  # fmt: skip
+    if filter is not None and (to != "c" or filter != "load"):
+        raise ExportError(f"`filter` {filter}: only load, and only for c")
     if template is not None and not (isinstance(exporter, ModelExporter) and exporter.root):
         edited = [name for name, other in EXPORTERS.items() if isinstance(other, ModelExporter) and other.root]
         raise ExportError(f"`template` is for {' and '.join(edited)}, not for {to}")

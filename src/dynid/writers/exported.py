@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -55,6 +56,14 @@ class ExportOptions:
     account of it."""
     aligned: Samples | None = None
     """The same without a delay."""
+    filter: Literal["load"] | None = None
+    """In place of the model's functions the filter that follows a load, for the C header."""
+    rate: float = 1000.0
+    """Samples per second that the filter will be given, Hz."""
+    half_window: float = 0.1
+    """Half the window that gives the filter its accelerations, s."""
+    max_mass: float = 5.0
+    """The heaviest load, kg."""
 
 
 DEFAULTS = ExportOptions()

@@ -48,10 +48,18 @@ class LoadExporter:
     write: Callable[[Load, Path, ExportOptions], Exported]
 
 
+def _write_c(model: IdentifiedModel, path: Path, options: ExportOptions) -> Exported:
+    if options.filter is None:
+        return write_c_header(model, path, options)
+    from dynid.writers.c.load_filter import write_load_filter  # the compiled filters are many: only where asked for
+
+    return write_load_filter(model, path, options)
+
+
 _ENTRIES: tuple[ModelExporter | LoadExporter, ...] = (
     ModelExporter("urdf", ".urdf", "robot file of ROS, Pinocchio and Drake", "consistent links", write_urdf, "robot"),
     ModelExporter("mjcf", ".xml", "robot file of MuJoCo", "consistent links", write_mjcf, "mujoco", True),
-    ModelExporter("c", ".h", "C99 header for a controller", "consistent links", write_c_header),
+    ModelExporter("c", ".h", "C99 header for a controller", "consistent links", _write_c),
     ModelExporter("csv", ".csv", "table with units, σ and trust", "parameters", write_csv_table),
     ModelExporter("json", ".json", "the same table as JSON", "parameters", write_json_table),
     ModelExporter(

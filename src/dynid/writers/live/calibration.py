@@ -22,14 +22,17 @@ SHORTEST = 5.0
 
 
 def calibrated_model(known: IdentifiedModel, found: GainsIdentification) -> IdentifiedModel:
-    """A model with other drive gains (N·m/A) and their standard deviations."""
-    results = {**known.results, "gains": found.json()["gains"]}
+    """A model that reads currents with the gains found (N·m/A), and knows their covariance.
+
+    Its links are those of the gains before: identify again with these for links in their scale.
+    """
     settings = replace(
         known.settings,
         gains=found.gains,
         gain_covariance=tuple(tuple(row) for row in found.found.relative_covariance.tolist()),
-        gain_source="identified with a known mass",
+        gain_source=f"a weight of {found.known_mass:g} kg",
     )
+    results = {**known.results, "gains": found.json()["gains"]}
     return with_stated_scales(replace(known, settings=settings, results=results), settings)
 
 
@@ -80,7 +83,7 @@ class WeightCalibration:
             f"{name} {gain:.3f} ± {std:.3f}"
             for name, gain, std in zip(found.found.joint_names, found.found.gains, found.found.std, strict=True)
         )
-        self.status = f"Gains in N·m/A: {told}. They are in use now; Save keeps them."
+        self.status = f"Gains in N·m/A: {told}. Save writes them into the model; identify again with them."
         self._step = "start"
         return calibrated_model(known, found)
 
