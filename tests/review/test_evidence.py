@@ -66,6 +66,28 @@ def test_negating_every_torque_changes_what_physics_says_and_what_torques_look_l
     assert as_logged.size == pytest.approx(negated.size)
 
 
+def test_torques_that_look_like_the_arm_s_tell_gravity_also_without_inertias_in_the_file(weigher):
+    robot = weigher.arm.robot
+    unknown = Arm.of(robot.with_nominal(dict.fromkeys(robot.link_names)))
+    plain = Hypothesis.as_logged(2)
+    for arm in (weigher.arm, unknown):
+        log = LogEvidence(arm, weigher.rows)
+        upright, hanging = (log.of(replace(plain, gravity=sign * robot.gravity)).alike for sign in (1.0, -1.0))
+        assert upright > hanging + 3.0
+
+
+def test_positions_outside_the_limits_of_the_file_speak_against_a_reading(weigher):
+    q = weigher.rows.q
+    joints = tuple(
+        replace(joint, limits=Limits(lower=float(low), upper=float(high)))
+        for joint, low, high in zip(weigher.arm.robot.joints, q.min(axis=0), q.max(axis=0), strict=True)
+    )
+    log = LogEvidence(Arm.of(replace(weigher.arm.robot, joints=joints)), weigher.rows)
+    far = q + np.array([10.0, 0.0])
+    assert log.log_place(q) == 0.0
+    assert log.log_place(far) == pytest.approx(np.log(0.02))
+
+
 def test_what_happens_in_practice_has_a_prior_and_odd_values_have_less():
     names, gravity = tuple("abcdef"), np.array([0.0, 0.0, -9.81])
     plain = Hypothesis.as_logged(6)

@@ -70,7 +70,8 @@ def payload(
     else:
         show(result.document())
         if isinstance(result, GainsIdentification):
-            say("use", f"--gains {','.join(f'{gain:.5g}' for gain in result.gains)}")
+            typed_gains = ",".join(f"{gain:.5g}" for gain in result.gains)
+            say("use", f"--gains {typed_gains}" if out is None else f"--gains {out}, with their covariance")
         if saved is not None:
             wrote(saved)
     for sentence in result.warnings:

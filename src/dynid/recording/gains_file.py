@@ -26,11 +26,11 @@ def read_gains(path: str | PathLike[str]) -> tuple[tuple[float, ...], tuple[tupl
         RecordingError: naming the file and what is wrong with it.
     """
     if not Path(path).is_file():
-        raise RecordingError(f"{path}: no such file of drive gains; `payload` with `known_mass` writes one")
+        raise RecordingError(f"{path}: no such file of drive gains; payload with `known_mass` writes one")
     content = read_json(Path(path), RecordingError, "file of drive gains")
     entries = content.get("gains") if isinstance(content, dict) else None
     if not isinstance(content, dict) or not isinstance(entries, list) or not entries:
-        raise RecordingError(f"{path}: holds no drive gains; `payload` with `known_mass` writes them")
+        raise RecordingError(f"{path}: holds no drive gains; payload with `known_mass` writes them")
     try:
         gains = np.array([float(entry["value"]) for entry in entries])
         std = np.array([float(entry["std"]) for entry in entries])
@@ -38,7 +38,7 @@ def read_gains(path: str | PathLike[str]) -> tuple[tuple[float, ...], tuple[tupl
         relative = np.diag((std / gains) ** 2) if matrix is None else np.array(matrix, dtype=float)
     except (TypeError, ValueError, KeyError) as error:
         raise RecordingError(
-            f"{path}: drive gains are damaged ({error}); `payload` with `known_mass` writes them"
+            f"{path}: drive gains are damaged ({error}); payload with `known_mass` writes them"
         ) from error
     if relative.shape != (len(gains), len(gains)) or not np.all(np.isfinite(relative)):
         raise RecordingError(f"{path}: relative_covariance is no matrix of {len(gains)} drives")

@@ -98,7 +98,7 @@ def coloured_estimate(
 
 def _summed(
     regression: Regression, runs: Sequence[Samples], residuals: ResidualStatistics
-) -> list[Float[Array, "n_visible n_visible"]]:
+) -> list[Float[Array, "_ _"]]:
     """YᵀCY of each joint over all rows, by gapless segments."""
     model, base, visible = regression.model, regression.base, regression.visible
     totals = [np.zeros((len(columns), len(columns))) for columns in visible]

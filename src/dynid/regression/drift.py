@@ -14,7 +14,7 @@ from dynid.dynamics.model import TorqueModel
 __all__ = ["DriftEvidence", "base_drift", "drift_between", "drifting_terms"]
 
 PRIOR_SHARE = 0.05
-"""Share of a joint's friction by which it drifts between runs, RMS: what well-measured friction does on four arms (an
+"""Share of a joint's friction by which it drifts between runs, RMS: what well-measured friction does on five arms (an
 LWR4+, a KR300, a UR10 and two Pandas; temperature changes it by more, [Bittencourt2012]_)."""
 PRIOR_RUNS = 4.0
 """Runs that this knowledge counts as: few, for joints and arms differ by a factor of two and more."""

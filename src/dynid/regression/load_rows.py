@@ -73,7 +73,7 @@ def _segments(
     model: TorqueModel,
     base: BaseParameters,
     log: Samples,
-    visible: tuple[Int[Array, " n_visible"], ...],
+    visible: tuple[Int[Array, " ..."], ...],
     to_link: Float[Array, "10 10"] | None,
     carriers: set[int],
 ) -> Iterator[list[tuple[JointRows, ...]]]:

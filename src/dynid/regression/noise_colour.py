@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
 from dynid.arrays import Array, Float, freeze_arrays
 
@@ -66,10 +67,10 @@ class RowColour:
 
     def summed(self, joint: int, Y: Float[Array, "n_rows n_columns"]) -> Float[Array, "n_columns n_columns"]:
         """Yᵀ C Y of gapless rows, C the covariance of their noise: what a score Yᵀe has for covariance."""
-        from scipy.signal import lfilter
-
         own = Y.T @ Y
-        before = Y.T @ lfilter([1.0], [1.0, -self.decay[joint]], Y, axis=0)
+        # Each row and what is left of those before it: y_k = Y_k + ρ y_{k-1}, as a banded system.
+        band = np.array([np.ones(len(Y)), np.full(len(Y), -self.decay[joint])])
+        before = Y.T @ linalg.solve_banded((1, 0), band, Y, check_finite=False)
         return self.white[joint] * own + self.slow[joint] * (before + before.T - own)
 
     def whitened(self, joint: int, rows: Float[Array, "n_rows n_columns"]) -> Float[Array, "n_rows n_columns"]:
@@ -100,9 +101,7 @@ class RowColour:
         return out
 
 
-def noise_colour(
-    pieces: Sequence[Float[Array, "n_samples n_dof"]], rate_hz: float, highest_hz: float = np.inf
-) -> NoiseColour:
+def noise_colour(pieces: Sequence[Float[Array, "_ n_dof"]], rate_hz: float, highest_hz: float = np.inf) -> NoiseColour:
     """The white and the slow part of gapless residuals (N·m or N) sampled at `rate_hz`, by Whittle's likelihood
     [Whittle1953]_.
 
@@ -137,7 +136,7 @@ def noise_colour(
 
 
 def _spectrum(
-    pieces: Sequence[Float[Array, "n_samples n_dof"]], rate_hz: float, highest_hz: float
+    pieces: Sequence[Float[Array, "_ n_dof"]], rate_hz: float, highest_hz: float
 ) -> tuple[Float[Array, " n_bins"], Float[Array, "n_bins n_dof"], Float[Array, " n_bins"]]:
     """Two-sided spectral density ((N·m)²/Hz or N²/Hz) by bins of frequency (Hz), and how many ordinates each has."""
     frequencies, densities = [], []

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import nnls
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.friction.mujoco import MUJOCO_RATE
@@ -175,10 +174,16 @@ def recast_friction(
         for j in range(n_dof):
             columns = [v[:, j], curve[:, j]]
             columns += [a[:, j]] if rotors else []
-            columns += [np.ones(len(v)), -np.ones(len(v))] if offsets else []
-            values, rest = nnls(np.column_stack(columns), tau[:, j])
+            A = np.column_stack([*columns, *([np.ones(len(v))] if offsets else [])])
+            values = np.linalg.lstsq(A, tau[:, j], rcond=None)[0]
+            if np.any(values[: len(columns)] < 0.0):
+                from scipy.optimize import nnls
+
+                signed = nnls(np.column_stack([A, -A[:, len(columns) :]]), tau[:, j])[0]
+                values = np.concatenate([signed[: len(columns)], -np.diff(signed[len(columns) :])])
+            rest = float(np.linalg.norm(A @ values - tau[:, j]))
             if rest < found[6, j]:
-                offset = values[-2] - values[-1] if offsets else 0.0
+                offset = values[-1] if offsets else 0.0
                 found[:, j] = (values[0], values[1], values[2] if rotors else 0.0, offset, rate, slip[j], rest)
 
     if kind == "dry":

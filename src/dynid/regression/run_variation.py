@@ -185,7 +185,7 @@ class _ResidualRows:
     """The same with the drift of this part taken away."""
     speed: Float[Array, "n_rows n_dof"]
     """Of each joint at these rows, rad/s or m/s."""
-    single: tuple[Float[Array, "n_samples n_dof"], ...]
+    single: tuple[Float[Array, "_ n_dof"], ...]
     """Single samples, gapless, the drift taken away."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -43,6 +43,7 @@ NEAR_REVERSAL = 0.1
 """Time in s after a joint turns that counts as near its reversal."""
 
 
+@runtime_checkable
 class Rollable(Protocol):
     """What can be simulated forward: dynid's own arm, or a file in MuJoCo."""
 

@@ -12,6 +12,7 @@ from dynid.chain.inertia import InertialParameters
 from dynid.regression.constraints.compiled import CompiledConstraints
 from dynid.regression.constraints.cones import PSEUDO_INERTIA, ConeBlock, smat, svec
 from dynid.regression.estimate import LinkBelief
+from dynid.regression.feasible.solver import nonnegative_least_squares
 
 __all__ = ["Face", "mean_from_face", "near_faces", "second_moment_from_face"]
 
@@ -54,14 +55,12 @@ def near_faces(
     left = gradient
     matrices = [block for block in compiled.blocks if block.kind == "psd" and block.link >= 0 and len(block.b) == 10]
     if near:
-        from scipy.optimize import nnls
-
         # Each condition is scaled by its own σ, so that kilograms and metres weigh alike.
         rough = [a for block in matrices for a in _rank_ones(block.link, theta, None, belief)[0]]
         normals = np.array([*(a for a, _ in near), *rough]).T
         sizes = np.sqrt(np.maximum(np.einsum("ik,ij,jk->k", normals, cov, normals), np.finfo(float).tiny))
         scale = np.sqrt(np.maximum(np.diag(cov), np.finfo(float).tiny))
-        pushes = nnls(normals / sizes * scale[:, None], gradient * scale, maxiter=50 * normals.shape[1])[0] / sizes
+        pushes = nonnegative_least_squares(normals / sizes * scale[:, None], gradient * scale) / sizes
         faces += [Face(a, room, float(push)) for (a, room), push in zip(near, pushes, strict=False)]
         left = gradient - normals[:, : len(near)] @ pushes[: len(near)]
     for block in matrices:

@@ -14,7 +14,11 @@ from scipy import sparse
 from dynid.arrays import Array, Float
 from dynid.regression.constraints.cones import ConeBlock
 
-__all__ = ["ConeOutcome", "ConeSolution", "SolverSettings", "solve_cones"]
+__all__ = ["ConeOutcome", "ConeSolution", "SolverSettings", "nonnegative_least_squares", "solve_cones"]
+
+
+_ZERO = 1e-6
+"""Relative to the largest: an entry of a nonnegative answer that is zero but for the tolerance of the solver."""
 
 
 class ConeOutcome(enum.Enum):
@@ -91,6 +95,26 @@ def solve_cones(
     gap = abs(solution.obj_val - solution.obj_val_dual) / max(1.0, abs(solution.obj_val))
     outcome = _OUTCOMES.get(str(solution.status), ConeOutcome.STALLED)
     return ConeSolution(outcome, np.array(solution.x), multipliers, gap if math.isfinite(gap) else math.inf)
+
+
+def nonnegative_least_squares(
+    A: Float[Array, "n_rows n_columns"], b: Float[Array, " n_rows"]
+) -> Float[Array, " n_columns"]:
+    """x ≥ 0 with the least ‖Ax − b‖, in the unit of b over that of A; importing SciPy's takes longer than a fit."""
+    whole = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"), dtype=float)
+    n_rows, n_columns = len(whole), A.shape[1]
+    lengths, size = np.linalg.norm(A, axis=0), float(np.linalg.norm(b)) or 1.0
+    lengths = np.where(lengths > 0.0, lengths, 1.0)
+    rest = np.hstack([whole[:, :-1] / lengths, -np.eye(n_rows)])
+    blocks = [
+        ConeBlock("zero", rest, -whole[:, -1] / size, ("rest",) * n_rows),
+        ConeBlock("nonnegative", np.eye(n_columns, n_columns + n_rows), np.zeros(n_columns), ("x",) * n_columns),
+    ]
+    squares = np.concatenate([np.zeros(n_columns), np.ones(n_rows)])
+    found = solve_cones(np.zeros(n_columns + n_rows), blocks, SolverSettings(), quadratic=squares)
+    x = found.x[:n_columns]
+    # What the solver leaves at its own tolerance is zero.
+    return size / lengths * np.where(x > _ZERO * np.max(x, initial=0.0), x, 0.0)
 
 
 _OUTCOMES = {
