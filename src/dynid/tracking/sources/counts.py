@@ -75,10 +75,10 @@ class StreamOrder:
         self._newest: StreamMessage | None = None
         self._arrival = 0.0
         self._shift = 0.0
-        self._seen: deque[float] = deque()
-        self._known: set[float] = set()
+        self._seen: deque[float | int] = deque()
+        self._known: set[float | int] = set()
         self._intervals: deque[float] = deque(maxlen=N_PERIODS)
-        self._older: list[float] = []
+        self._older: list[float | int] = []
 
     def accept(self, message: StreamMessage, arrival: float) -> Sample | None:
         """The sample to hand on, its time (s) on a clock that goes on; None where it is late or came before.
@@ -124,13 +124,13 @@ class StreamOrder:
         sample = message.sample
         return sample._replace(t=sample.t + self._shift) if self._shift else sample
 
-    def _remember(self, key: float) -> None:
+    def _remember(self, key: float | int) -> None:
         if len(self._seen) >= REMEMBERED:
             self._known.discard(self._seen.popleft())
         self._seen.append(key)
         self._known.add(key)
 
-    def _leave_out(self, key: float) -> None:
+    def _leave_out(self, key: float | int) -> None:
         if key in self._known:
             self.n_doubled += 1
             return
@@ -138,7 +138,7 @@ class StreamOrder:
         self.n_lost = max(0, self.n_lost - 1)
         self._remember(key)
 
-    def _started_again(self, key: float, behind: float) -> bool:
+    def _started_again(self, key: float | int, behind: float) -> bool:
         """Whether older samples (by s) are those of a sender that began anew rather than stragglers."""
         if behind > JUMP:
             return True
