@@ -116,7 +116,7 @@ def watched(known: IdentifiedModel, rows: list[bytes], seconds: float, *, page: 
             sender = [sys.executable, "-c", SENDER, str(feed.port), str(seconds), str(RATE), str(path), str(N_WARM)]
             sent = int(subprocess.run(sender, capture_output=True, text=True, check=True).stdout)
             elapsed = time.monotonic() - began
-            time.sleep(1.0)
+            _drained(run)
             seen = _seen(tab)
             counts = run.view.counts
             found = {
@@ -134,6 +134,14 @@ def watched(known: IdentifiedModel, rows: list[bytes], seconds: float, *, page: 
         shown.stop()
     run.stop()
     return found
+
+
+def _drained(run: LiveRun) -> None:
+    """Wait until everything that has come is in the estimate: on a busy machine that is late, and not lost."""
+    before = -1
+    while run.intake.counts.n_samples != before:
+        before = run.intake.counts.n_samples
+        time.sleep(2.0)
 
 
 def _warm(port: int, rows: list[bytes]) -> None:

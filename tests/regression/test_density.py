@@ -72,7 +72,7 @@ def test_a_fit_keeps_the_mass_of_a_link_inside_its_box(rng):
     model = TorqueModel(robot)
     log = log_of(model, model.nominal(), exciting_motion(robot, rng, seconds=10.0), rng)
     regression = compress(SampleRows(model, base_parameters(model), (conditioned(log),)))
-    box = Box(np.array([-0.9, -0.05, -0.05]), np.array([0.1, 0.05, 0.05]))
+    box = Box(np.array([-0.9, -0.02, -0.02]), np.array([0.1, 0.02, 0.02]))
     link = robot.link_names[1]
     free = Feasible(prior=Prior("map")).fit(regression)
     held = Feasible(prior=Prior("map"), constraints=Constraints(density_regions={link: box})).fit(regression)

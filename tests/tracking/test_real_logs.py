@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import dynid
+from benchmarks.load_logs import follow, read, splices
 from dynid.chain import load_robot
 from dynid.dynamics import RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.recording import Conditioning, read_recording
@@ -111,3 +113,44 @@ def test_the_ur10e_load_is_found_after_ten_seconds_from_the_unloaded_model(ur10e
     error = history.values[late, 0] / facts["logs"]["14hLoad"]["load_kg"] - 1.0
     assert abs(error[0]) <= 0.03
     assert np.max(np.abs(error)) <= 0.03
+
+
+@pytest.fixture(scope="module")
+def known_ur10e(data_dir):
+    """The model of one empty log; every other log is held out."""
+    folder = data_dir / "ur10e"
+    gains = json.loads((folder / "facts.json").read_text())["torque_constants"]["controller_Nm_per_A"]
+    return folder, dynid.identify(folder / "ur10e.urdf", [folder / "30s12h.csv.gz"], gains=gains).model
+
+
+@pytest.mark.parametrize("kind", ["pick", "place"])
+def test_a_spliced_load_change_in_motion_is_heard_once_in_time_with_the_right_mass(known_ur10e, kind):
+    folder, known = known_ur10e
+    empty, full = (read(known, folder / f"{name}.csv.gz") for name in ("14h", "14hLoad"))
+    first, then, mass = (empty, full, 2.805) if kind == "pick" else (full, empty, 0.0)
+    t, log = next(splices(first, then, start=18.0, stop=19.0, every=1.0))
+    run = follow(known, log.part(t - 5.0, t + 10.5))
+    assert [event.kind for event in run.events] == ["initial load", kind]
+    assert run.events[1].t - t < 1.5
+    assert abs(run.at(t + 4.0)[0] - mass) < 0.05 * 2.805
+    assert abs(run.at(t + 10.0)[0] - mass) < 0.03 * 2.805
+
+
+def test_an_unchanged_held_out_log_has_no_event_and_its_nis_is_in_its_band(known_ur10e):
+    folder, known = known_ur10e
+    run = follow(known, read(known, folder / "20s8h.csv.gz"))
+    assert [event.kind for event in run.events] == ["initial load"]
+    low, high = run.watcher.band
+    assert np.mean((run.nis >= low) & (run.nis <= high)) > 0.85
+    assert 0.7 < np.mean(run.nis) / 6.0 < 1.5
+    assert np.max(run.mass[run.t > 3.0]) < 0.1
+
+
+def test_real_touches_are_contacts_and_never_loads(known_ur10e):
+    folder, known = known_ur10e
+    run = follow(known, read(known, folder / "collision_2link.csv.gz").part(None, 37.0))
+    contacts = [event.t for event in run.events if event.kind == "contact"]
+    for t in (6.0, 10.2, 18.3, 27.1, 32.0, 36.0):
+        assert any(-0.1 < found - t < 0.6 for found in contacts), t
+    assert len(contacts) <= 7  # one fainter touch at 2.1 s
+    assert {event.kind for event in run.events} == {"initial load", "contact", "contact over"}

@@ -42,7 +42,7 @@ def test_a_function_is_translated_with_its_loops_conditions_and_sizes():
     assert "static double t_summed(const double *x, double limit, double scale)" in code
     assert "for (i = (4 - 1); i > -(1); i--) {" in code
     with pytest.raises(ExportError, match="has no translation into C"):
-        KernelTranslator("t").add(lambda: None, []) if False else KernelTranslator("t").add(unfit, [BOOL])
+        KernelTranslator("t").add(unfit, [BOOL])
 
 
 def unfit(flag):
@@ -105,7 +105,7 @@ def test_the_command_writes_a_header_that_the_example_reads_the_stream_with(tmp_
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     program = subprocess.Popen([tmp_path / "udp_load", str(port), str(len(samples))], stdout=subprocess.PIPE, text=True)
-    answers = []
+    answers: list[dict[str, float]] = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.settimeout(10.0)
         while not answers:  # until it listens

@@ -111,6 +111,26 @@ class FitOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
+class RefineOptions:
+    """How to refine it in simulation."""
+
+    refine: Annotated[
+        Literal["rollout"] | None,
+        Parameter(
+            help="rollout: Gauss–Newton on simulated motions after the linear fit, taken only if held-out ones improve."
+        ),
+    ] = None
+    controller: Annotated[
+        Path | None,
+        Parameter(help="Controller file (ctrl.toml) of logs without torque; its command stands for the torque."),
+    ] = None
+    reference: Annotated[
+        Path | None, Parameter(help="Log with t and q that the controller was asked for [default: columns of the log].")
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How to go about it."""
 
@@ -137,6 +157,7 @@ def identify(
     workers: WorkersOption = "1",
     run: RunOptions | None = None,
     fit: FitOptions | None = None,
+    refinement: RefineOptions | None = None,
     log: LogOptions | None = None,
     options: RobotOptions | None = None,
     scale: ScaleOptions | None = None,
@@ -159,7 +180,7 @@ def identify(
     validate_on
         Held-out logs to predict and compare with; put the training logs before it.
     """
-    place, asked = free_place(out, "result"), typed(run, fit, log, options, scale)
+    place, asked = free_place(out, "result"), typed(run, fit, refinement, log, options, scale)
     if not logs:
         from dynid.workflow.manifest import is_manifest
 
@@ -170,7 +191,9 @@ def identify(
         raise RecordingError(
             "no training log given; dynid identify ROBOT LOG… --validate LOG… --out DIR, or dynid identify MANIFEST"
         )
-    typed_files = [asked[name] for name in ("bounds", "columns", "transmission") if name in asked]
+    typed_files = [
+        asked[name] for name in ("bounds", "columns", "transmission", "controller", "reference") if name in asked
+    ]
     refuse_replacing([Path(robot), *logs, *validate_on, *typed_files], (), unasked=folder_files(place))
     try:
         with progress("looking at the logs") as step:

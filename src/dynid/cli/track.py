@@ -58,6 +58,24 @@ class TrackOptions:
     rate: Annotated[float | None, Parameter(help="Samples per second of a live source [default: 1000].")] = None
     checkpoint: Annotated[Path | None, Parameter(help="Resume from this file if it is there, and save to it.")] = None
     seed: Annotated[int | None, Parameter(help="Seed of the signs of --from-wrong [default: 0].")] = None
+    process_noise: Annotated[
+        float | None, Parameter(help="Process noise k₀ of every state of the arm, per sample [default: 0].")
+    ] = None
+    annealing: Annotated[
+        float | None, Parameter(help="Samples after which the process noise has fallen by e [default: 200].")
+    ] = None
+    carry: Annotated[
+        Literal["parameters", "state"] | None,
+        Parameter(
+            help="Whose covariance stays when a bound bends the state; state as in the paper [default: parameters]."
+        ),
+    ] = None
+    noise: Annotated[
+        tuple[float, ...] | None,
+        Parameter(
+            help="Standard deviation of the measured rows, one for all or each, N·m and N [default: from model or log]."
+        ),
+    ] = None
 
 
 def track(

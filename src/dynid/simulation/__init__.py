@@ -24,6 +24,7 @@ MODULES = (
     "roll_kernels",
     "resistance",
     "arm",
+    "sensitivity",
     "joint_controller",
     "mujoco_arm",
 )

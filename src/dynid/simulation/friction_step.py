@@ -80,7 +80,8 @@ def table_at(table, grid, v):
         place, step = size / grid[1], grid[1]
     else:
         place, step = grid[3] + (size - grid[0]) / grid[2], grid[2]
-    k = min(int(place), last)
+    # Not an arm's velocity any more where this does not hold, and no number to index with.
+    k = int(place) if place < last else last
     rise = table[side, k + 1] - table[side, k]
     slope = rise / step
     return table[side, k] + (place - k) * rise, slope if side == 0 else -slope

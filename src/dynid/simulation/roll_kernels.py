@@ -172,7 +172,8 @@ def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, q_out, d
             return -k - 1
         last[:] = dq
         parts = fine if fine > 1 and _turns(res, low, high, dq, u) else 1
-        if trace.filled[0] + parts > trace.step.shape[0]:
+        # Every step that is left needs room for a part at least.
+        if trace.step.shape[0] > 0 and trace.filled[0] + parts + (n_steps - k) > trace.step.shape[0]:
             parts = 1
         part = h / parts
         for _ in range(parts):

@@ -99,7 +99,7 @@ class BandState(NamedTuple):
     before: Array
     """(n_dof,) positions there."""
     z: Array
-    """(n_dof, n_states + 1) what friction remembers."""
+    """(n_dof, n_states + 2) what friction remembers."""
     theta: Array
     """(n_columns,) arm and load, SI."""
     out: Array
@@ -140,7 +140,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau):
         keep_to_velocity(q, dq, dt, o.before)
         follow_path(c.terms, q, o.before, o.z, m.stack)
     momentum(c.rows, q, dq, o.theta, m.work, o.out)
-    _friction(k, o, c, s, m, dq)
+    _friction(k, o, c, s, m, q, dq)
     x, total = s.x[NOTHING], 0.0
     forget = 1.0 / (1.0 + k.gain * dt)
     pole = 1.0 / (1.0 + k.gain * k.period)
@@ -207,13 +207,13 @@ def _unsure(s, n_dof, j, friction, h):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _friction(k, o, c, s, m, dq):
+def _friction(k, o, c, s, m, q, dq):
     """Friction of every joint at a velocity (N·m or N), without rotors, gears loaded by gravity."""
     n, C = dq.shape[0], c.terms.transmission
     for j in range(n):
         m.gears[j] = o.out[2, j]
         m.friction[j] = 0.0
-    fill_terms(c.terms, dq, o.zeros, m.gears, o.z, m.stack, m.terms)
+    fill_terms(c.terms, q, dq, o.zeros, m.gears, o.z, m.stack, m.terms)
     for motor in range(n):
         total = 0.0
         for term in range(c.inertia.shape[0]):

@@ -199,20 +199,25 @@ def _finite(t, q, dq, ddq, z):
     good = np.isfinite(t)
     for j in range(q.shape[0]):
         good = good and np.isfinite(q[j]) and np.isfinite(dq[j]) and np.isfinite(ddq[j])
+    # A row that is missing is left out; only a sample without any is skipped.
+    some = False
     for r in range(z.shape[0]):
-        good = good and np.isfinite(z[r])
-    return good
+        some = some or np.isfinite(z[r])
+    return good and some
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
 def _absorb(U, D, R, numbers, H, b, dx, predicted, z, memory, n_steps):
-    """Absorb all rows one after the other; fill dx, return the NIS."""
+    """Absorb every finite row one after the other; fill dx, return the NIS as if all rows had been measured."""
     n_rows, n_state = H.shape
     for s in range(n_state):
         dx[s] = 0.0
-    nis = 0.0
+    nis, n_measured = 0.0, 0
     for r in range(n_rows):
+        if not np.isfinite(z[r]):
+            continue
+        n_measured += 1
         h = H[r]
         first = 0
         while first < n_state and h[first] == 0.0:
@@ -232,7 +237,7 @@ def _absorb(U, D, R, numbers, H, b, dx, predicted, z, memory, n_steps):
             pace = max(1.0 / memory, 1.0 / (n_steps + 10.0))
             change = pace * (R[r] / S) * (innovation * step - 1.0)
             R[r] *= 1.0 + min(FACTOR_LIMIT, max(-FACTOR_LIMIT, change))
-    return nis
+    return nis * n_rows / n_measured
 
 
 @njit(cache=True, nogil=True)

@@ -120,7 +120,7 @@ class LoadState(NamedTuple):
     before: Array
     """(n_dof,) positions of the sample before, rad or m."""
     z: Array
-    """(n_dof, n_states + 1) what friction remembers, and the load of the gear."""
+    """(n_dof, n_states + 2) what friction remembers, the load of the gear and its position."""
     t: Array
     """(3,) time of the last sample in s (nan before the first), number of samples, NIS of the last."""
 
@@ -175,7 +175,7 @@ def predict_arm(c, s, m, dt, q, dq, ddq):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _loaded_terms(c, s, m, dq, ddq, pi):
+def _loaded_terms(c, s, m, q, dq, ddq, pi):
     """Joint terms with a load π on the gears, friction of the model, and the friction per torque on the gears."""
     n, n_rows, n_terms = dq.shape[0], s.R.shape[0], c.own.shape[1]
     loads = m.scale
@@ -184,7 +184,7 @@ def _loaded_terms(c, s, m, dq, ddq, pi):
         for a in range(10):
             total += m.H[j, a] * pi[a]
         loads[j] = total
-    fill_terms(c.terms, dq, ddq, loads, s.z, m.stack, m.terms)
+    fill_terms(c.terms, q, dq, ddq, loads, s.z, m.stack, m.terms)
     for r in range(n_rows):
         m.arm[r] = m.rigid[r]
     for j in range(n):
@@ -334,7 +334,7 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
     for b in range(3):
         if not active[b]:
             continue
-        _loaded_terms(c, s, m, dq, ddq, s.pi[b])
+        _loaded_terms(c, s, m, q, dq, ddq, s.pi[b])
         _time_update(c, s, b, dt, dq, m)
         nis = _absorb(c, s, b, m, tau, dt, b == NOTHING and not active[CONTACT] and s.touched[b] == 0.0)
         x, U, D, pi = s.x[b], s.U[b], s.D[b], s.pi[b]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from dynid.arrays import Array, Float
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
@@ -123,6 +125,7 @@ class TrackingSession:
             source = open_stream(f"{UDP}{source}", known.model.robot, known.settings)
         self.intake = source if isinstance(source, SampleIntake) else None
         """The live source; None where a log is replayed."""
+        noise = self._given_noise(len(noise)) if self.options.noise is not None else noise
         rate = source.rate_hz if isinstance(source, Recording) else self.options.rate
         self.watcher = load_watch(known, noise, self.options, rate_hz=rate).start() if self.options.payload else None
         """Filters of the load and contact watch; None where the parameters of the arm are followed."""
@@ -132,6 +135,12 @@ class TrackingSession:
         self._samples = self._live(source) if isinstance(source, SampleIntake) else self._replayed(source)
         self._trail: list[TrackedMoment] = []
         self._events: list[LoadEvent] = []
+
+    def _given_noise(self, n_rows: int) -> Float[Array, " n_rows"]:
+        given = np.array(self.options.noise, dtype=float)
+        if len(given) not in (1, n_rows):
+            raise TrackingError(f"`noise` has {len(given)} numbers, but {n_rows} rows are measured; give one, or each")
+        return np.array(np.broadcast_to(given, (n_rows,)))
 
     def _filter(self, noise: Float[Array, " n_rows"]) -> Tracker:
         options, path = arm_filter(self.known, noise, self.options), self.options.checkpoint

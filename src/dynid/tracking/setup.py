@@ -69,12 +69,32 @@ class TrackingOptions:
     """File to resume the filter of the arm from, if it is there, and to save it to."""
     seed: int = 0
     """Seed of the signs of the disturbance."""
+    process_noise: float = 0.0
+    """k₀: process noise of every state per sample at the start, dimensionless; 0 for an arm that does not change."""
+    annealing: float = 200.0
+    """n₀: samples (dimensionless) after which the process noise has fallen by e."""
+    process_floor: float = 0.0
+    """k∞: process noise per sample that stays (dimensionless), to follow parameters that change."""
+    carry: Literal["parameters", "state"] = "parameters"
+    """Whose covariance stays when a sigmoid's slope changes: the parameters', or the state's as in the paper."""
+    initial_std: float = INITIAL_STD
+    """Standard deviation of every state of the arm at the start, dimensionless; P₀ = I in the paper."""
+    noise_memory: float = NOISE_MEMORY
+    """Samples (dimensionless) over which the measurement noise is estimated; 0 keeps it as given."""
+    noise: tuple[float, ...] | None = None
+    """Standard deviation of every measured row, N·m and N; None takes it from model or log."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.from_wrong < 1.0:
             raise TrackingError(f"`from_wrong` {self.from_wrong:g}: give a share between 0 and 1")
         if self.measure not in _MEASURES:
             raise TrackingError(f"`measure` {self.measure!r}: choose among {', '.join(_MEASURES)}")
+        if self.carry not in ("parameters", "state"):
+            raise TrackingError(f"`carry` {self.carry!r}: choose parameters or state")
+        if self.noise is not None and not all(np.isfinite(std) and std > 0.0 for std in self.noise):
+            raise TrackingError("`noise`: every standard deviation must be above zero")
+        if self.noise_memory < 0.0 or not self.initial_std > 0.0:
+            raise TrackingError("`noise_memory` cannot be negative, and `initial_std` must be above zero")
         if self.payload and self.measure == "base-wrench":
             raise TrackingError("`payload` tells loads and contacts apart by joint torques; `measure` torque or both")
 
@@ -124,9 +144,10 @@ def arm_filter(
         state=StateMap.of(known.model, theta, _pieces(known, theta, options)),
         noise=noise,
         measure=options.measured,
-        process_noise=ProcessNoise(start=0.0),
-        initial_std=INITIAL_STD,
-        noise_memory=NOISE_MEMORY,
+        process_noise=ProcessNoise(start=options.process_noise, samples=options.annealing, floor=options.process_floor),
+        carry=options.carry,
+        initial_std=options.initial_std,
+        noise_memory=options.noise_memory,
     )
 
 

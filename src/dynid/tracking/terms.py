@@ -85,9 +85,11 @@ def term_arrays(model: TorqueModel) -> TermArrays:
 
 
 def _placed(formula: Formula, first: int, load: int) -> Formula:
-    """A formula whose states are counted over all models, with the load of the gear as the state after the last."""
+    """A formula whose states are counted over all models; load of the gear and position are the two after the last."""
     if formula.name == "load":
         return state(load)
+    if formula.name == "q":
+        return state(load + 1)
     if formula.name == "state":
         return state(first + formula.index)
     return replace(formula, parts=tuple(_placed(part, first, load) for part in formula.parts))
@@ -112,7 +114,7 @@ def links_on_gears(model: TorqueModel) -> Float[Array, "n_links 10"] | None:
 @njit(cache=True, nogil=True)
 @no_type_check
 def follow_path(a, q, before, z, stack):
-    """Move the states z (n_dof, n_states + 1) of all joints from positions `before` to q, which `before` becomes."""
+    """Move the states z (n_dof, n_states + 2) of all joints from positions `before` to q, which `before` becomes."""
     n, C, n_states = q.shape[0], a.transmission, a.state_code.shape[0]
     for j in range(n):
         path = 0.0
@@ -152,16 +154,17 @@ def keep_to_velocity(q, dq, dt, before):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def fill_terms(a, dq, ddq, load, z, stack, out):
+def fill_terms(a, q, dq, ddq, load, z, stack, out):
     """Columns (n_dof, n_terms) of all joints (motors where coupled), with the joint torque that loads the gears."""
     n, C, n_terms, last = dq.shape[0], a.transmission, a.code.shape[0], a.state_code.shape[0]
     for j in range(n):
-        speed, acceleration, gear = 0.0, 0.0, 0.0
+        position, speed, acceleration, gear = 0.0, 0.0, 0.0, 0.0
         for k in range(n):
+            position += C[j, k] * q[k]
             speed += C[j, k] * dq[k]
             acceleration += C[j, k] * ddq[k]
             gear += a.gear[j, k] * load[k]
-        z[j, last] = gear
+        z[j, last], z[j, last + 1] = gear, position
         for k in range(n_terms):
             out[j, k] = 0.0
             if a.mask[k, j] != 0.0:
@@ -184,7 +187,7 @@ class JointTerms:
         self._chain: ChainArrays = chain_arrays(model.robot)
         self.q = np.full(n, np.nan)
         """Positions of the sample before, rad or m; nan before the first."""
-        self._z = np.zeros((n, len(self.arrays.state_code) + 1))
+        self._z = np.zeros((n, len(self.arrays.state_code) + 2))
         self._model = model
         self._stack = np.zeros(max(self.arrays.code.shape[1], self.arrays.state_code.shape[1]))
         self._now, self._tau, self._wrench = np.zeros((3, 1, n)), np.zeros((1, n)), np.zeros((1, n, 6))
@@ -193,7 +196,7 @@ class JointTerms:
     @property
     def z(self) -> Float[Array, "n_dof n_states"]:
         """What friction remembers, dimensionless."""
-        return self._z[:, :-1]
+        return self._z[:, :-2]
 
     def at(
         self, q: Float[Array, " n_dof"], dq: Float[Array, " n_dof"], ddq: Float[Array, " n_dof"]
@@ -208,7 +211,7 @@ class JointTerms:
         follow_path(self.arrays, now[0, 0], self.q, self._z, self._stack)
         if self._links is not None:
             _link_torque(self._chain, now[0], now[1], now[2], self._links, self._tau, self._wrench)
-        fill_terms(self.arrays, now[1, 0], now[2, 0], self._tau[0], self._z, self._stack, self._out)
+        fill_terms(self.arrays, now[0, 0], now[1, 0], now[2, 0], self._tau[0], self._z, self._stack, self._out)
         return self._out
 
     def resume(self, motion: Motion) -> None:

@@ -38,7 +38,7 @@ def filter_bank(
         likelihood=np.zeros(n_filters),
         touched=np.zeros(n_filters),
         before=np.full(n, np.nan),
-        z=np.zeros((n, len(c.terms.state_code) + 1)),
+        z=np.zeros((n, len(c.terms.state_code) + 2)),
         t=np.array([np.nan, 0.0, np.nan]),
     )
     memory = load_bank.LoadMemory(
@@ -82,7 +82,7 @@ def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
         rate=z(n),
         drive=z(n),
         before=np.full(n, np.nan),
-        z=z((n, n_states + 1)),
+        z=z((n, n_states + 2)),
         theta=np.array(c.theta),
         out=z((3, n)),
         zeros=z(n),

@@ -183,7 +183,7 @@ class ChosenJson(TypedDict):
     """One setting that was chosen by prediction of left-out segments."""
 
     setting: str
-    """friction, rotor inertia, delay, motion (how positions are smoothed) or encoders."""
+    """friction, rotor inertia, delay, motion (how positions are smoothed), encoders, or refine (judged by rollouts)."""
     joint: str | None
     """None where it is chosen for the arm as a whole."""
     value: str | float | bool

@@ -57,6 +57,8 @@ class FitOptions:
     delay: str | None = None
     """Seconds by which torque lags behind position, or auto; None chooses with friction auto, and is 0 where friction
     is given."""
+    refine: str | None = None
+    """rollout: Gauss–Newton on rollouts after the linear fit; None for the linear fit alone."""
     min_velocity: str = "0"
     """Rows slower than this are masked, rad/s, or auto."""
 
@@ -66,6 +68,8 @@ class FitOptions:
             value = getattr(self, name)
             if value not in known and not (name == "estimator" and isinstance(value, Estimator)):
                 raise ConfigError(f"{name}: no {value!r}; known: {', '.join(known)}")
+        if self.refine not in (None, "rollout"):
+            raise ConfigError(f"refine: no {self.refine!r}; known: rollout")
         if not isinstance(self.friction, str):
             raise ConfigError(f"friction: expected names joined by +, got {type(self.friction).__name__}")
 
@@ -97,9 +101,9 @@ class FitOptions:
             min_velocity=str(min_velocity),
         )
 
-    def with_links(self, *, ranges: bool, reduce: bool) -> FitOptions:
+    def with_links(self, *, ranges: bool, reduce: bool, refine: str | None = None) -> FitOptions:
         """The same with what more is asked of links and base parameters (SI)."""
-        return replace(self, ranges=ranges, reduce=reduce)
+        return replace(self, ranges=ranges, reduce=reduce, refine=refine)
 
     @property
     def is_automatic(self) -> bool:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dynid.chain.robot import Robot
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
-from dynid.dynamics.friction.table import FRICTION
+from dynid.dynamics.friction.table import FRICTION, friction_models
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Plan, Samples
 from dynid.regression.estimate import Estimate
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
     from dynid.regression.friction.delay import DelayChoice
     from dynid.regression.friction.rows import FrictionRows
 
-__all__ = ["FittedRows", "fitted_rows", "with_link_numbers"]
+__all__ = ["FittedRows", "fitted_rows", "simulator_friction", "with_link_numbers"]
+
+
+ENOUGH = 0.8
+"""Share of what the best friction explains beyond Coulomb's that a simulator's own must explain to be taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +108,7 @@ def _fitted_rows(
     from dynid.regression.friction.delay import choose_delay
 
     progress("searching friction curves")
-    simulator = _simulator(model.robot)
+    simulator = simulator_friction(model.robot)
     rows = _search_rows(job, model, logs, held)
     choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator)
     delay = None
@@ -114,6 +120,8 @@ def _fitted_rows(
             held = [plan.apply(log.first_piece()) for plan, log in zip(plans, logs, strict=True)]
             rows = _search_rows(job, model, logs, held)
             choice = choose_friction(rows, job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator)
+    if simulator is not None and job.fit.is_automatic:
+        choice = _as_simulated(rows, choice, simulator)
     model = job.fit.torque_model(model.robot, choice)
     base = base_parameters(model)
     progress("compressing the logs")
@@ -122,7 +130,25 @@ def _fitted_rows(
     )
 
 
-def _simulator(robot: Robot) -> str | None:
+def _as_simulated(rows: FrictionRows, choice: FrictionChoice, simulator: str) -> FrictionChoice:
+    """The friction that a simulator applies in place of the best, where it explains nearly as much.
+
+    What it does not say would be lost in the simulator, and parameters that lean on it with it.
+    """
+    from dynid.regression.friction.choice import choose_friction
+
+    drives = tuple(joint_model for joint_model in choice.models if not joint_model.is_friction)
+    simple = choose_friction(rows, (*drives, *friction_models(f"viscous+{simulator}")))
+    errors = (choice.start_percent, choice.left_out_percent, simple.left_out_percent)
+    start, best, plain = (np.maximum(x, 1e-9) ** 2 for x in errors)
+    gain = np.sum((start - plain) / start) / max(float(np.sum((start - best) / start)), 1e-12)
+    if not gain >= ENOUGH:
+        return choice
+    told = tuple(f"{reason}; {100.0 * gain:.0f} % of what the best friction explains" for reason in simple.reasons)
+    return replace(simple, reasons=told, rotors=choice.rotors, start_percent=choice.start_percent)
+
+
+def simulator_friction(robot: Robot) -> str | None:
     """The friction that the simulator of the robot file applies: who brings an MJCF file means MuJoCo."""
     path = Path(robot.source)
     if path.suffix.lower() not in (".xml", ".mjcf") or not path.is_file():

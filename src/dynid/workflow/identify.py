@@ -36,22 +36,24 @@ from dynid.regression.status import Status
 from dynid.review.checks.overlap import overlap_findings
 from dynid.review.examination import review_log
 from dynid.review.findings import Finding, Severity
+from dynid.simulation.joint_controller import JointController
 from dynid.validation.left_out import left_out_error
 from dynid.validation.torque import compare_torque
 from dynid.validation.verdict import judge
 from dynid.workflow.argument_types import checked_arguments
-from dynid.workflow.contract import findings_json
+from dynid.workflow.contract import ChosenJson, findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
 from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
 from dynid.workflow.identification import Identification
-from dynid.workflow.identify_job import IdentifyJob, LogOptions
+from dynid.workflow.identify_job import IdentifyJob, LogOptions, picture_notes
 from dynid.workflow.logs import Log
 from dynid.workflow.other_fits import compared_with_others, rotor_hint
 from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
 from dynid.workflow.reduction import reduce_model
+from dynid.workflow.refine import driven_logs, for_simulator, refined_estimate
 from dynid.workflow.torque_scales import GainStd, with_scales
 from dynid.workflow.workers import Workers
 
@@ -91,6 +93,9 @@ def identify(
     reduce: bool = False,
     delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
+    refine: Literal["rollout"] | None = None,
+    controller: str | PathLike[str] | JointController | None = None,
+    reference: LogLike | None = None,
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
@@ -114,27 +119,24 @@ def identify(
 
     Args:
         robot: built-in name, robot file (URDF, MJCF, TOML) or `Robot`.
-        logs: one or more training logs: files, `Recording` values, or plain arrays by name (t, q, dq, tau).
-        validate: held-out logs to predict and compare with.
+        logs, validate: training logs, and held-out ones: files, `Recording` values, or arrays by name (t, q, dq, tau).
         estimator: ols, wls, robust, feasible or retrieval (the last two give links), or an `Estimator`.
         friction: none, names joined by +, or auto: what predicts best, joint by joint.
         rotor_inertia: add a rotor inertia to every joint; None chooses with friction auto, and adds none otherwise.
         bounds, total_mass: CSV with parameter,lower,upper, or TOML of constraints; mass of all links, kg.
-        condition: triangle for full consistency, inertia for the papers' weaker 6×6.
-        prior: map counts what is known of the links beside the data; the others choose among parameters that fit alike.
+        condition, prior: triangle, or inertia for a weaker 6×6; map counts what is known of links, others choose alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
+        refine: rollout for Gauss–Newton on simulated motions after the linear fit, taken if held-out ones improve.
+        controller, reference: ctrl.toml or `JointController` of logs without torque; a log of what it was asked for.
         min_velocity, from_, until: mask rows slower than this, rad/s, or auto; the part of the training logs to use, s.
         columns, lowpass: mapping file or `ColumnMap`; low-pass in Hz, None for ten times the bandwidth of the motion.
-        gains: drive gains in N·m/A, or the file of them that `payload` wrote, for logs of motor current.
-        gain_std: relative σ of gains or torque sensors, one or one a joint; None: the file's, or 2 % and 0.5 %.
-        lock: joints to freeze, names or JOINT=VALUE (rad or m).
-        gravity, mount: gravity in world axes, m/s², None for the file's or −z; roll, pitch, yaw of the base, rad.
+        gains, gain_std: of drives in N·m/A, or the file that `payload` wrote; relative σ, None: the file's, or 0.5–2 %.
+        lock, gravity, mount: joints to freeze, JOINT=VALUE; m/s² in world axes; roll, pitch, yaw of the base, rad.
         ignore_inertials, tip, transmission: no inertias of the file; last link of the arm; file or matrix of drives.
         reduce, bootstrap: find essential parameters, that predict as well; number of refits, for 95 % intervals.
         raw, force: compare with the unfiltered torque; go on although the review of the logs found errors.
-        seed, workers: of retrieval and bootstrap; processes for refits, or the address of a dask scheduler.
-        progress: hears what is being done.
+        seed, workers, progress: of retrieval and bootstrap; processes or a dask scheduler; hears what is being done.
 
     Raises:
         LogsRefused: the review found errors, and `force` is not set.
@@ -144,16 +146,15 @@ def identify(
         robot=robot,
         logs=as_logs(logs),
         validate_on=as_logs(validate, "validate"),
-        raw=raw,
-        force=force,
-        seed=as_seed(seed),
-        bootstrap=bootstrap,
+        raw=raw, force=force, seed=as_seed(seed), bootstrap=bootstrap,
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
-        ).with_links(ranges=ranges, reduce=reduce),
+        ).with_links(ranges=ranges, reduce=reduce, refine=refine),
+        controller=Path(controller) if isinstance(controller, str | PathLike) else controller,
+        reference=None if reference is None else as_logs(reference, "reference")[0],
         log=LogOptions.of(from_, until, columns, gains, lowpass, gain_std),
         options=RobotOptions.of(lock, gravity, mount, ignore_inertials, tip, transmission),
-    )
+    )  # fmt: skip
     return run_identify(job, progress, workers=Workers.of(workers))
 
 
@@ -176,12 +177,15 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     settings = replace(settings, columns=columns)
     logs = tuple(Log.of(source, robot, settings, job.log.from_, job.log.until) for source in job.logs)
     held_out = tuple(Log.of(source, robot, settings) for source in job.validate_on)
+    logs, held_out, drive = driven_logs(job, logs, held_out)
+    job = for_simulator(job, robot)
     model = job.fit.torque_model(robot)
     base = base_parameters(model)
     findings = _reviewed(job, base, logs, held_out)
     fit = fitted_rows(job, model, base, logs, progress)
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
+    estimate, gained = refined_estimate(job, estimate, fit, logs, held_out, drive, progress)
     resampled = _resampled(job, fit.regression, progress)
     progress("leaving out runs in turn")
     without = _left_out_runs(job, estimate, fit)
@@ -189,7 +193,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     if statistics is not None:
         estimate = coloured_estimate(estimate, fit.regression, fit.runs, statistics)
     progress("predicting")
-    made = _model(job, estimate, fit, (*logs, *held_out), findings, statistics)
+    made = _model(job, estimate, fit, (*logs, *held_out), findings, statistics, gained)
     result = with_link_numbers(job, made, estimate, fit, progress)
     train = predicted(result, fit.samples, raw=job.raw)
     unseen = tuple(result.settings.condition(log.first_piece()) for log in held_out)
@@ -221,7 +225,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
         bootstrap=resampled,
         reduced=reduced,
-        notes=_notes(job, logs),
+        notes=picture_notes(job, logs),
         warnings=(
             *robot.notes,
             *_warnings(result, estimate, fit.regression),
@@ -291,6 +295,7 @@ def _model(
     logs: Sequence[Log],
     findings: Sequence[Finding],
     residuals: ResidualStatistics | None,
+    gained: Sequence[ChosenJson],
 ) -> IdentifiedModel:
     """The estimate with all that later jobs need of it."""
     plan = fit.samples.plan
@@ -332,7 +337,7 @@ def _model(
             "noise": estimate.uncertainty.noise.tolist(),
             "conditioning": list(plan.choices),
             "friction": [] if fit.choice is None else list(fit.choice.reasons),
-            "chosen": [dict(choice) for choice in fit.chosen],
+            "chosen": [dict(choice) for choice in (*fit.chosen, *gained)],
         },
         provenance=origin,
     )
@@ -355,25 +360,6 @@ def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"
     """Standard deviation of the residual of single samples, before the low-pass, by joint, N·m or N."""
     theta = estimate.base.lift(estimate.beta) if estimate.theta is None else estimate.theta
     return compare_torque(estimate.model, theta, samples, raw=True).error.rmse
-
-
-def _notes(job: IdentifyJob, logs: Sequence[Log]) -> tuple[str, ...]:
-    """What of the data the pictures show."""
-    name = Path(logs[0].name).name
-    notes = []
-    if logs[0].is_long:
-        notes.append(
-            f"{name} is long and was streamed: every row of it entered the fit, but the pictures, the table of "
-            "joints and the error of the training log are of its first segment."
-        )
-    if len(logs) > 1:
-        notes.append(
-            f"{len(logs)} logs were fitted together; the pictures, the table of joints and the error of the training "
-            f"log are of the first, {name}."
-        )
-    if job.raw:
-        notes.append("Measured torque is shown unfiltered.")
-    return tuple(notes)
 
 
 def _warnings(model: IdentifiedModel, estimate: Estimate, regression: Regression) -> tuple[str, ...]:

@@ -14,11 +14,13 @@ from dynid.chain.robot import Robot
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.gains_file import is_gains_file
 from dynid.recording.log_settings import LogSettings
+from dynid.simulation.joint_controller import JointController
 from dynid.workflow.doors import LogSource, RobotLike, RobotOptions, as_gains, as_map
 from dynid.workflow.fit_options import FitOptions
+from dynid.workflow.logs import Log
 from dynid.workflow.torque_scales import GainStd, as_gain_settings
 
-__all__ = ["IdentifyJob", "LogOptions"]
+__all__ = ["IdentifyJob", "LogOptions", "picture_notes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +99,10 @@ class IdentifyJob:
     seed: int = 0
     bootstrap: int = 0
     """Number of bootstrap refits; 0 for none."""
+    controller: Path | JointController | None = None
+    """Controller that drove logs without torque."""
+    reference: LogSource | None = None
+    """What it was asked for, where the logs have no columns for it."""
     fit: FitOptions = field(default_factory=FitOptions)
     log: LogOptions = field(default_factory=LogOptions)
     options: RobotOptions = field(default_factory=RobotOptions)
@@ -107,3 +113,22 @@ class IdentifyJob:
         named = [*self.logs, *self.validate_on, self.log.columns, self.fit.bounds, *self.options.files]
         robot = [] if isinstance(self.robot, Robot) or not Path(self.robot).exists() else [Path(self.robot)]
         return (*robot, *(path for path in named if isinstance(path, Path)))
+
+
+def picture_notes(job: IdentifyJob, logs: Sequence[Log]) -> tuple[str, ...]:
+    """What of the data the pictures show."""
+    name = Path(logs[0].name).name
+    notes = []
+    if logs[0].is_long:
+        notes.append(
+            f"{name} is long and was streamed: every row of it entered the fit, but the pictures, the table of "
+            "joints and the error of the training log are of its first segment."
+        )
+    if len(logs) > 1:
+        notes.append(
+            f"{len(logs)} logs were fitted together; the pictures, the table of joints and the error of the training "
+            f"log are of the first, {name}."
+        )
+    if job.raw:
+        notes.append("Measured torque is shown unfiltered.")
+    return tuple(notes)

@@ -220,6 +220,10 @@ def track(
     rate: float = 1000.0,
     checkpoint: str | PathLike[str] | None = None,
     seed: int = 0,
+    process_noise: float = 0.0,
+    annealing: float = 200.0,
+    carry: Literal["parameters", "state"] = "parameters",
+    noise: Sequence[float] | None = None,
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
@@ -245,6 +249,10 @@ def track(
         rate: samples per second of a live source.
         checkpoint: file to resume from if it is there, and to save to.
         seed: of the signs of `from_wrong`.
+        process_noise: k₀ of every state of the arm per sample, dimensionless; 0 for an arm that does not change.
+        annealing: samples after which the process noise has fallen by e.
+        carry: whose covariance stays when a bound bends the state: parameters, or state as in the paper.
+        noise: standard deviation of every measured row, or one for all, N·m and N; None takes it from model or log.
         from_: start of the part to use, s.
         until: end of the part to use, s.
         columns: mapping file or `ColumnMap`.
@@ -268,23 +276,48 @@ def track(
         rate=rate,
         checkpoint=None if checkpoint is None else Path(checkpoint),
         seed=seed,
+        process_noise=process_noise,
+        annealing=annealing,
+        carry=carry,
+        noise=None if noise is None else tuple(float(std) for std in noise),
     )
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
     source = tracked_source(known, log, settings, from_, until)
+    session, run = _followed(known, source, options, watch, progress)
+    return _result(model, log, source, (columns, checkpoint), session, run)
+
+
+def _result(
+    model: ModelLike,
+    log: LogLike | int,
+    source: Recording | SampleIntake,
+    others: tuple[object, ...],
+    session: TrackingSession,
+    run: TrackingResult,
+) -> ModelTracking:
+    inputs = tuple(Path(given) for given in (model, log) if isinstance(given, str | PathLike) and _is_file(given))
+    other = tuple(Path(given) for given in others if isinstance(given, str | PathLike))
+    memory = [RawLog.of(source)] if isinstance(source, Recording) and not isinstance(log, str | PathLike) else []
+    tracked = run.tracked
+    if run.load is None:
+        tracked = replace(tracked, provenance=provenance("track", [*inputs, *memory], {}))
+    return ModelTracking(run, tracked, _warnings(session, run), (*inputs, *other))
+
+
+def _followed(
+    known: IdentifiedModel,
+    source: Recording | SampleIntake,
+    options: TrackingOptions,
+    watch: Callable[[TrackedMoment], None] | None,
+    progress: Progress,
+) -> tuple[TrackingSession, TrackingResult]:
     progress("following the log")
     session = TrackingSession(known, source, options)
     for moment in session.follow():
         progress("following the log", moment.share)
         if watch is not None:
             watch(moment)
-    run = session.result()
-    inputs = tuple(Path(given) for given in (model, log) if isinstance(given, str | PathLike) and _is_file(given))
-    memory = [RawLog.of(source)] if isinstance(source, Recording) and not isinstance(log, str | PathLike) else []
-    tracked = run.tracked
-    if run.load is None:
-        tracked = replace(tracked, provenance=provenance("track", [*inputs, *memory], {}))
-    other = tuple(Path(given) for given in (columns, checkpoint) if isinstance(given, str | PathLike))
-    return ModelTracking(run, tracked, _warnings(session, run), (*inputs, *other))
+    return session, session.result()
 
 
 def _is_file(given: str | PathLike[str]) -> bool:

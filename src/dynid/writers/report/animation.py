@@ -104,7 +104,7 @@ def moving_arm(
     )
     layout = _controls(at - at[0], n_frames) | {
         "scene": _scene(surfaces, clear),
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 28},
     }
     flat = _side_view(robot, body, R, p, at, clear, caption)
     return Figure(tuple(traces), layout, caption, 560, flat=flat, frames=frames)

@@ -1,0 +1,287 @@
+"""`refine="rollout"`: after the linear fit, parameters that make simulated motions those that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynid.arrays import Array, Float
+from dynid.chain.robot import Robot
+from dynid.errors import ConfigError, ParameterError
+from dynid.recording.conditioning import Samples, Segment
+from dynid.recording.recording import Recording
+from dynid.regression.estimate import Estimate, Estimator, full_estimate
+from dynid.regression.feasible.feasible import Feasible
+from dynid.regression.problem import Regression
+from dynid.simulation.arm import LONGEST_STEP, SimulatedArm
+from dynid.simulation.joint_controller import JointController, read_controller
+from dynid.validation.rollout import Windows, noisier, open_loop, window_starts
+from dynid.workflow.contract import ChosenJson
+from dynid.workflow.fitting import FittedRows, simulator_friction
+from dynid.workflow.identify_job import IdentifyJob
+from dynid.workflow.logs import Log
+from dynid.workflow.progress import Progress
+from dynid.workflow.references import asked_reference, commanded_log
+from dynid.workflow.shooting import Shot, ShotState, refined_parameters, shot_error
+
+__all__ = ["Drive", "Refinement", "driven_logs", "for_simulator", "open_shots", "refined_estimate", "refined_fit"]
+
+HORIZON = 0.5
+"""Length of open-loop windows, s: long enough for inertia and friction to show, short enough to be almost linear."""
+CLOSED_HORIZON = 2.0
+"""Length of closed-loop windows, s: the controller keeps them near."""
+ROW = 0.02
+"""Time between the rows of a window, s."""
+COMMANDED = 0.05
+"""Weight of rows whose torque is a command that nobody measured, against measured ones: they hang on its delay."""
+HELD_OUT = 0.25
+"""Share of the training log whose windows decide, where there is no held-out log."""
+MOST_SHOTS = 60
+"""Windows that are fitted at most, spread evenly."""
+MOST_LOOPS = 12
+"""Closed-loop windows that are fitted at most: they are longer, and every delay is tried on them."""
+STATE_MARGIN = 2.0
+"""Standard deviation of a start over that of the noise in it: a low-pass bends what it smooths."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """What drove a log without torque: its controller, and what that was asked for."""
+
+    controller: JointController
+    reference: Recording
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """What Gauss–Newton on rollouts did."""
+
+    estimate: Estimate
+    """The refined estimate (SI), or the linear one where held-out rollouts did not improve."""
+    reason: str
+    """What it gained, or why it was not taken."""
+    change_percent: float
+    """What it makes of the error of held-out rollouts, %; negative is a gain."""
+    bias: Float[Array, " n_dof"] | None = None
+    """What the encoders are off by, rad or m; closed loop alone."""
+    delay: float = 0.0
+    """Delay of the command, s; closed loop alone."""
+
+
+def refined_fit(
+    estimate: Estimate,
+    estimator: Estimator,
+    regression: Regression,
+    recording: Recording,
+    samples: Samples,
+    held_out: Sequence[Samples],
+    drive: Drive | None,
+    progress: Progress,
+) -> Refinement:
+    """The linear fit refined on rollouts, where held-out rollouts improve.
+
+    Args:
+        estimate: the linear fit.
+        estimator: how it was made; full, physically consistent parameters are needed.
+        regression: its rows, which are the prior.
+        recording: the training log as read.
+        samples: the training log, conditioned.
+        held_out: other logs, conditioned; without any, the last quarter of the training log decides.
+        drive: controller and reference, for closed-loop windows; None for open-loop ones.
+        progress: hears what is being done.
+
+    Raises:
+        ConfigError: an estimator without links, or friction that cannot be simulated.
+    """
+    if not isinstance(estimator, Feasible) or estimate.theta is None:
+        raise ConfigError("`refine` rollout needs full, physically consistent parameters: use the estimator feasible")
+    fastest = max(float(np.max(np.abs(segment.motion.dq))) for segment in samples.segments)
+    try:
+        arm = SimulatedArm.of(estimate.model, estimate.theta, fastest)
+    except ParameterError as error:
+        raise ConfigError(f"`refine` rollout: {error}") from error
+    plain = np.ones(arm.model.n_dof) if estimate.weights is None else estimate.weights
+    weights = plain if estimate.belief is None else estimate.belief.weights
+    prior = regression.stacked(weights * (1.0 if drive is None else COMMANDED))
+    shots = open_shots(arm, recording, samples) if drive is None else _closed_shots(arm, recording, samples, drive)
+    keep = len(shots) if held_out and drive is None else max(1, round((1.0 - HELD_OUT) * len(shots)))
+    fitted, rest = _spread(shots[:keep], MOST_SHOTS if drive is None else MOST_LOOPS), shots[keep:]
+    progress("refining on rollouts")
+    period = 0.0 if drive is None else 1.0 / (drive.controller.rate_hz or recording.rate_hz)
+    delay = 0.0 if drive is None else drive.controller.delay
+    state = refined_parameters(
+        arm, estimate.base, fitted, prior, estimator, delay=delay, free_delay=period if drive is not None else 0.0
+    )
+    if drive is None:
+        last = held_out if held_out else (samples,)
+        before, after = (_open_error(arm.with_theta(t), last, bool(held_out)) for t in (estimate.theta, state.theta))
+    else:
+        start = ShotState(np.array(estimate.theta), (), np.zeros(arm.model.n_dof), delay)
+        before, after = (_closed_error(arm, rest or fitted, s) for s in (start, state))
+    change = 100.0 * (after / before - 1.0) if before > 0.0 else 0.0
+    told = f"held-out rollouts {1e3 * before:.3g} → {1e3 * after:.3g} mrad or mm"
+    if not after < before:
+        return Refinement(estimate, f"refinement on rollouts not taken: {told}", change)
+    done = full_estimate(
+        estimator, regression, state.theta, weights=plain, status=estimate.status, labels=estimate.labels,
+        rule=f"{estimate.rule}; refined on rollouts" if estimate.rule else "refined on rollouts",
+        belief=estimate.belief,
+    )  # fmt: skip
+    if drive is None:
+        return Refinement(done, f"refined on rollouts: {told}", change)
+    biases = ", ".join(f"{1e3 * x:.2g}" for x in state.bias)
+    extra = f"; the command is late by {1e3 * state.delay:.3g} ms, encoders are off by {biases} mrad or mm"
+    return Refinement(done, f"refined on rollouts: {told}{extra}", change, state.bias, state.delay)
+
+
+def for_simulator(job: IdentifyJob, robot: Robot) -> IdentifyJob:
+    """The job with the friction that the robot file's simulator applies, where rollouts are the purpose and none is
+    typed: what an export would have to refit must not be refined."""
+    simulator = simulator_friction(robot)
+    if job.fit.refine is None or not job.fit.is_automatic or simulator is None:
+        return job
+    rotors = True if job.fit.rotor_inertia is None else job.fit.rotor_inertia
+    return replace(job, fit=replace(job.fit, friction=f"viscous+{simulator}", rotor_inertia=rotors))
+
+
+def driven_logs(
+    job: IdentifyJob, logs: tuple[Log, ...], held_out: tuple[Log, ...]
+) -> tuple[tuple[Log, ...], tuple[Log, ...], Drive | None]:
+    """The logs, the command of a known controller in place of torque where there is none, and what drove the first."""
+    if job.controller is None:
+        return logs, held_out, None
+    given = job.controller
+    known = given if isinstance(given, JointController) else read_controller(given, logs[0].robot)
+    pairs = [(log, asked_reference(known, log, job.reference)) for log in (*logs, *held_out)]
+    done = tuple(commanded_log(log, known, asked) for log, asked in pairs)
+    bare = done[0] is not logs[0]
+    return done[: len(logs)], done[len(logs) :], Drive(known, pairs[0][1]) if bare else None
+
+
+def refined_estimate(
+    job: IdentifyJob,
+    estimate: Estimate,
+    fit: FittedRows,
+    logs: Sequence[Log],
+    held_out: Sequence[Log],
+    drive: Drive | None,
+    progress: Progress,
+) -> tuple[Estimate, tuple[ChosenJson, ...]]:
+    """What Gauss–Newton on rollouts makes of a linear fit (SI), where it is asked for, and what that gained."""
+    if job.fit.refine is None:
+        return estimate, ()
+    plan, estimator = fit.samples.plan, job.fit.made_estimator(job.seed)
+    others = [] if drive is not None else [plan.apply(log.first_piece()) for log in held_out]
+    piece = logs[0].first_piece()
+    done = refined_fit(estimate, estimator, fit.regression, piece, fit.samples, others, drive, progress)
+    taken = "rollout" if done.estimate is not estimate else "none"
+    told: ChosenJson = {
+        "setting": "refine",
+        "joint": None,
+        "value": taken,
+        "change_percent": done.change_percent,
+        "reason": done.reason,
+    }
+    return done.estimate, (told,)
+
+
+def _spread(shots: Sequence[Shot], most: int) -> list[Shot]:
+    chosen = np.unique(np.linspace(0, len(shots) - 1, min(len(shots), most)).round().astype(int))
+    return [shots[k] for k in chosen]
+
+
+def open_shots(arm: SimulatedArm, recording: Recording, samples: Samples) -> list[Shot]:
+    """Windows one after the other, with what noise does to them: that of a log with as much noise again."""
+    noisy = noisier(recording, samples)
+    rate, model = samples.plan.low_pass.rate_hz, arm.model
+    n_steps = max(1, int(np.ceil(1.0 / rate / LONGEST_STEP - 1e-6)))
+    stride = max(1, round(ROW * rate))
+    n_rows = max(2, round(HORIZON * rate / stride))
+    found, drift, starts = [], [], []
+    for segment, other in zip(samples.segments, noisy.segments, strict=True):
+        states = model.joint_states(segment.motion) if model.has_memory else None
+        for k in range(0, segment.motion.n_samples - n_rows * stride, n_rows * stride):
+            rows = slice(k, k + n_rows * stride + 1)
+            z = None if states is None else states[k]
+            tau, disturbed = (_steps(part.tau[rows], n_steps) for part in (segment, other))
+            q, dq = segment.motion.q[k], segment.motion.dq[k]
+            step = 1.0 / rate / n_steps
+            both = [arm.run(q, dq, push, step, z=z).q[:: stride * n_steps] for push in (tau, disturbed)]
+            drift.append(both[1] - both[0])
+            starts.append(np.array([other.motion.q[k] - q, other.motion.dq[k] - dq]))
+            found.append((segment.motion.q[rows][::stride], np.array([q, dq]), tau, z, step))
+    pairs = zip(samples.segments, noisy.segments, strict=True)
+    noise = _rms([other.motion.q - segment.motion.q for segment, other in pairs])
+    finite = np.where(np.isfinite(drift), drift, 0.0)
+    std = np.hypot(np.sqrt(np.mean(finite**2, axis=0)), noise) + 1e-7
+    start_std = STATE_MARGIN * np.sqrt(np.mean(np.array(starts) ** 2, axis=0)) + 1e-7
+    return [Shot(q, std, start, start_std, stride * n_steps, step, tau, z) for q, start, tau, z, step in found]
+
+
+def _closed_shots(arm: SimulatedArm, recording: Recording, samples: Samples, drive: Drive) -> list[Shot]:
+    """Windows under the controller, each from a command on."""
+    segment: Segment = max(samples.segments, key=lambda s: s.motion.n_samples)
+    motion, robot = segment.motion, arm.model.robot
+    period, steps = drive.controller.ticks(recording.rate_hz, LONGEST_STEP)
+    step = period / steps
+    noise = np.sqrt(np.mean(np.diff(recording.q, 4, axis=0) ** 2, axis=0) / 70.0) + 1e-6
+    per_row = max(1, round(ROW / period)) * steps
+    n_rows = max(2, round(CLOSED_HORIZON / (per_row * step)))
+    n_ticks = n_rows * per_row // steps
+    inside = drive.reference.t[(drive.reference.t >= motion.t[0]) & (drive.reference.t <= motion.t[-1])]
+    shots = []
+    every = max(1, round(n_ticks * period * recording.rate_hz))
+    for first in inside[::every].tolist():
+        times = first + per_row * step * np.arange(n_rows + 1)
+        if times[-1] > motion.t[-1]:
+            break
+        q = np.column_stack([np.interp(times, motion.t, x) for x in motion.q.T])
+        start = np.array([[np.interp(first, motion.t, x) for x in part.T] for part in (motion.q, motion.dq)])
+        feedback = drive.controller.feedback(
+            robot, drive.reference.t, drive.reference.q, first, n_ticks + 1, period, steps
+        )
+        # The first commands of a window were decided before it: its start is known only roughly.
+        start_std = np.array([10.0 * noise, 10.0 * noise * recording.rate_hz / 5.0])
+        z = None
+        if arm.model.has_memory:
+            at = int(np.searchsorted(motion.t, first))
+            z = arm.model.joint_states(motion)[min(at, motion.n_samples - 1)]
+        std = np.tile(noise, (n_rows + 1, 1))
+        nothing = np.zeros((0, robot.n_dof))
+        shots.append(Shot(q, std, start, start_std, per_row, step, nothing, z, feedback, n_ticks * steps))
+    if not shots:
+        raise ConfigError(f"{recording.source}: too short for a closed-loop window of {CLOSED_HORIZON:g} s")
+    return shots
+
+
+def _steps(tau: Float[Array, "n_samples n_dof"], n_steps: int) -> Float[Array, "n_steps n_dof"]:
+    share = (np.arange(n_steps) + 0.5) / n_steps
+    return (tau[:-1, None] + share[None, :, None] * (tau[1:] - tau[:-1])[:, None]).reshape(-1, tau.shape[1])
+
+
+def _rms(parts: Sequence[Array]) -> Float[Array, " n_dof"]:
+    return np.sqrt(np.mean(np.concatenate(parts) ** 2, axis=0))
+
+
+def _open_error(arm: SimulatedArm, logs: Sequence[Samples], whole: bool) -> float:
+    """RMS error (rad or m) of rollouts over 0.5 s, in other logs or in the last quarter of the training log."""
+    found = []
+    for samples in logs:
+        windows = window_starts(samples, HORIZON)
+        first = 0 if whole else round((1.0 - HELD_OUT) * len(windows.starts))
+        chosen = Windows(windows.starts[first:] or windows.starts, windows.n_samples)
+        rolled = open_loop(arm, arm.model, samples, chosen, diverging=False)
+        found.append(np.mean(rolled.rms(float(rolled.t[-1])) ** 2))
+    return float(np.sqrt(np.mean(found)))
+
+
+def _closed_error(arm: SimulatedArm, shots: Sequence[Shot], state: ShotState) -> float:
+    """RMS error (rad or m) of closed-loop windows that start as measured."""
+    moved = arm.with_theta(state.theta)
+    errors = []
+    for shot in shots:
+        start = np.array([shot.start[0] - state.bias, shot.start[1]])
+        errors.append(np.mean(shot_error(moved, shot, state, start) ** 2))
+    return float(np.sqrt(np.mean(errors)))
