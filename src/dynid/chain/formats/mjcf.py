@@ -313,6 +313,15 @@ class _Reader:
         lower, upper = self.document.numbers(element, attribute, 2)
         return float(lower), float(upper)
 
+    def _is_torque_source(self, element: Element) -> bool:
+        """Whether an actuator gives its control as torque, up to a constant; others feed positions back."""
+        if element.tag != "general":
+            return bool(element.tag == "motor")
+        if element.get("gainprm") is not None or element.get("gaintype", "fixed") != "fixed":
+            return False
+        bias = self.document.numbers(element, "biasprm", None, (0.0,))
+        return element.get("dyntype", "none") == "none" and not np.any(bias[1:])
+
     def _actuator_efforts(self) -> dict[str, float]:
         """Largest torque (N·m or N) of the actuators on each joint, where all of them have a limit."""
         efforts: dict[str, float] = {}
@@ -322,7 +331,7 @@ class _Reader:
                 if joint is None:
                     continue
                 limit = self._range(element, "forcerange", "forcelimited")
-                if limit is None and element.tag == "motor":
+                if limit is None and self._is_torque_source(element):
                     limit = self._range(element, "ctrlrange", "ctrllimited")
                 gear = abs(float(self.document.numbers(element, "gear", None, (1.0,))[0]))
                 largest = np.inf if limit is None else gear * max(abs(limit[0]), abs(limit[1]))
