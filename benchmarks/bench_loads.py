@@ -54,13 +54,13 @@ def splice_items(known: IdentifiedModel, folder: Path, mass: float, every: float
             rows.append((kind, f"{t:.1f}", heard, f"{100 * early / mass:.1f}", f"{100 * late / mass:.1f}", str(covers)))
     header = ("splice", "at / s", "heard", "error 4 s later / %", "10 s later / %", "2σ covers")
     yield Table(f"UR10e, {mass:g} kg, model of {TRAINED_ON}", header, tuple(rows))
-    ok, delay, early, late, covers = (np.array(column, dtype=float) for column in zip(*results, strict=True))
-    yield Line("splices: one event, right kind, within 1.5 s", 100.0 * ok.mean(), 100.0, "%")
+    oks, delays, earlies, lates, covered = (np.array(column, dtype=float) for column in zip(*results, strict=True))
+    yield Line("splices: one event, right kind, within 1.5 s", 100.0 * oks.mean(), 100.0, "%")
     yield Line("splices: contacts called", n_contacts, 0.0, "", bound="at most")
-    yield Line("splices: longest delay", float(delay.max()), 1.5, "s", bound="at most")
-    yield Line("splices: worst mass 4 s later", 100.0 * early.max(), 5.0, "%", bound="at most")
-    yield Line("splices: worst mass 10 s later", 100.0 * late.max(), 3.0, "%", bound="at most")
-    yield Line("splices: share whose 2σ covers after 4 and 10 s", 100.0 * covers.mean(), 90.0, "%")
+    yield Line("splices: longest delay", float(delays.max()), 1.5, "s", bound="at most")
+    yield Line("splices: worst mass 4 s later", 100.0 * earlies.max(), 5.0, "%", bound="at most")
+    yield Line("splices: worst mass 10 s later", 100.0 * lates.max(), 3.0, "%", bound="at most")
+    yield Line("splices: share whose 2σ covers after 4 and 10 s", 100.0 * covered.mean(), 90.0, "%")
 
 
 def unchanged_items(known: IdentifiedModel, folder: Path, mass: float) -> Iterator[Item]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Followed:
         return float(self.mass[k]), float(self.std[k])
 
 
-def read(known: IdentifiedModel, path: object) -> Recording:
+def read(known: IdentifiedModel, path: Path) -> Recording:
     """A log as the model's were read, with torques (N·m)."""
     recording = as_recording(path, known.robot, known.settings)
     return known.settings.aligned(known.settings.with_torque(recording, known.robot))

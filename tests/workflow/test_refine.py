@@ -91,5 +91,3 @@ def test_refinement_needs_links_and_a_friction_that_can_be_simulated():
     log, _ = controlled(7)
     with pytest.raises(ConfigError, match="use the estimator feasible"):
         dynid.identify(ARM, log, friction="viscous", estimator="wls", refine="rollout")
-    with pytest.raises(ConfigError, match="refine: no 'torque'"):
-        dynid.identify(ARM, log, refine="torque")  # type: ignore[arg-type]

@@ -156,7 +156,6 @@ def test_a_rollout_prints_as_a_page_and_in_one_line():
         ({"window": -1.0}, "`window`"),
         ({"in_": "gazebo:arm.xml"}, "mujoco:FILE"),
         ({"in_": "mujoco:nowhere.xml"}, r"nowhere\.xml: no such file"),
-        ({"controller": 3}, "expected a file ctrl.toml"),
         ({"controller": JointController.of(CONTROLLER, ARM)}, "give `reference`"),
     ],
 )

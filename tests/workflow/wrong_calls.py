@@ -37,6 +37,8 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "logs: expected a log file, a Recording or arrays by name (t, q, tau, and dq where there is one), "
         "or a list of these, got int",
     ),
+    "identify refine": (lambda: jobs.identify(ARM, run(3), refine="torque"), "refine: no 'torque'"),
+    "rollout controller": (lambda: jobs.rollout(known(), run(3), controller=3), "expected a file ctrl.toml"),
     "identify log": (lambda: jobs.identify("planar2r", [None]), "dq where there is one), got NoneType"),
     "identify estimator": (
         lambda: jobs.identify("planar2r", "log.csv", estimator="best"),

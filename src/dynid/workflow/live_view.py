@@ -38,7 +38,7 @@ class LiveView:
     """External torque, N·m or N."""
     mass: Float[Array, "n_points 3"]
     """Time in s, mass and its standard deviation in kg, over the last minute."""
-    torque: Float[Array, "n_points n_lines"]
+    torque: Float[Array, "n_times n_lines"]
     """Time in s; measured, predicted torque and the standard deviation about it, of every joint, N·m or N."""
     events: tuple[LiveEvent, ...]
     counts: StreamCounts

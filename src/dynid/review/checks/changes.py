@@ -150,7 +150,7 @@ def _changes(arm: Arm, fitted: HypothesisFit, surely: float) -> Iterator[Finding
     step = load_step_of(arm, fitted, fit, keep)
     drift = drift_of(arm, fitted, fit, keep)
     if step is not None and step.effect.share > max(LOAD_SHARE, drift.share):
-        yield from _loaded(step, moving=np.isfinite(surely))
+        yield from _loaded(step, moving=bool(np.isfinite(surely)))
         return
     if burst is not None:
         yield _contact(arm, burst, fitted.rows.period, surely)
