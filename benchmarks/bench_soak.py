@@ -48,6 +48,8 @@ class Soak:
     """Whether the load was possible (or inside its bounds) at the end of every block."""
     mass_error: float
     """Relative error of the load's mass after a clean stretch at the end."""
+    missing: int
+    """Torques that were not finite; each costs its row."""
     skipped: int
     """Samples that were not used."""
     rate: float
@@ -101,9 +103,10 @@ def soaked(options: ConstrainedFilter, n_steps: int) -> Soak:
     tau = model.torque(motion, loaded)
     tracker = options.start()
     is_finite = is_feasible = True
-    before, started, now = 0.0, time.perf_counter(), 0.0
+    before, started, now, missing = 0.0, time.perf_counter(), 0.0, 0
     for k in range(-1, n_steps // BLOCK):
         z, arrives = spoiled(tau, rng) if k >= 0 else (tau, np.ones(BLOCK, dtype=bool))
+        missing += int(np.count_nonzero(~np.isfinite(z[arrives])))
         t = now + PERIOD * np.arange(BLOCK)
         now = float(t[-1]) + PERIOD + (10.0 if k % 50 == 0 else 0.0)
         tracker.run(
@@ -121,7 +124,7 @@ def soaked(options: ConstrainedFilter, n_steps: int) -> Soak:
         clean = tau + NOISE * rng.normal(size=tau.shape)
         tracker.run(Motion(t, motion.q, motion.dq, motion.ddq), clean, every=BLOCK)
     error = abs(float(tracker.load[0]) / LOAD.mass - 1.0)
-    return Soak(growth, is_finite, is_feasible, error, tracker.n_skipped, n_steps / seconds)
+    return Soak(growth, is_finite, is_feasible, error, missing, tracker.n_skipped, n_steps / seconds)
 
 
 def finite(tracker: Tracker) -> bool:
@@ -199,6 +202,7 @@ def run(*, quick: bool = False) -> Iterator[Item]:
             Line(f"{what}: memory grows by", found.growth_mb, 5.0, "MB", bound="at most"),
             Line(f"{what}: finite and consistent all along", float(found.finite and found.feasible), 1.0, ""),
             Line(f"{what}: mass after a clean stretch is off by", 100.0 * found.mass_error, 5.0, "%", bound="at most"),
+            Line(f"{what}: torques missing, each costs its row", float(found.missing), None, ""),
             Line(f"{what}: samples left out", float(found.skipped), None, ""),
             Line(f"{what}: steps a second", found.rate, None, "/s"),
         )

@@ -53,7 +53,7 @@ def live(
 ) -> int:
     """A page on this machine that shows loads and contacts while the robot moves; Ctrl-C closes it.
 
-    Example: dynid live result/model.json log.csv --speed 2
+    Example: dynid live result/model.json other.csv --speed 2
 
     Parameters
     ----------

@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from scipy.interpolate import CubicSpline
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import Robot
@@ -111,6 +110,8 @@ class JointController:
     ) -> Feedback:
         """The controller with its reference (rad or m, at times t in s), from `start` (s) on, every `period` (s)."""
         at = start + period * np.arange(n_ticks)
+        from scipy.interpolate import CubicSpline
+
         curve = CubicSpline(t, reference)
         inside = np.clip(at, t[0], t[-1])
         q = curve(inside)
