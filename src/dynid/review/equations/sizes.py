@@ -64,8 +64,8 @@ payload, cables and misfit decide what the torque looks like; by inertias of the
 STRANGE = 0.05
 """Share of joints whose torque does not look like that of the expected arm, as where motors balance a forearm."""
 PEAK = 6.0
-"""Exponent of the density of the correlation of a torque with the expected one: its mean is 0.75. With robots of
-`python -m benchmarks real-faults` left out in turn, 4 to 12 are as good."""
+"""Exponent of the density of the correlation of a torque with the expected one: its mean is 0.75. Set on the seven arms
+of `python -m benchmarks real-faults` together; none was left out."""
 BY_LIMITS = Expectation("the effort limits where they are largest (median)", np.log(0.25), 0.8)
 """Peak torque over the effort limit of a log: 5 to 100 %."""
 
