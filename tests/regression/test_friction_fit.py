@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import dynid
 from dynid.chain import load_robot
 from dynid.dynamics import (
     Asymmetric,
@@ -197,3 +198,14 @@ def test_a_wrist_with_coupled_motors_gets_its_friction_back(rng):
     for j, joint in enumerate(found.joints):
         truth = np.array([1.0, 2.0]) * (1.0 + 0.1 * j)
         assert np.all(np.abs(joint.values - truth) < 3.0 * joint.std), (joint.values, joint.std)
+
+
+@pytest.mark.parametrize(("loss", "taken"), [(0.2, True), (2.0, False)])
+def test_auto_takes_no_gear_that_loses_more_than_it_transmits(loss, taken):
+    log = dynid.simulate(
+        "planar2r", friction="viscous+load", friction_values={"fl": loss, "fv": 0.1}, seed=4, duration=15.0, rate=200.0
+    )
+    model = dynid.identify("planar2r", log.recording, force=True).model
+    found = [value for column, value in zip(model.model.columns, model.parameters, strict=True) if column.name == "Fl"]
+    assert bool(np.max(found, initial=0.0) > 0.5 * loss) is taken
+    assert np.max(found, initial=0.0) <= 0.5

@@ -39,6 +39,8 @@ class Term:
     """Whether physics forbids a negative value."""
     share: float = 0.1
     """Plausible size for simulated arms: its torque over the rigid-body torque of the joint (RMS, dimensionless)."""
+    most: float = np.inf
+    """Largest value (SI) that physics allows; automatic choices take no term that would need more."""
     simulator: Literal["damping", "frictionloss", "armature"] | None = None
     """The attribute of an MJCF joint that means the same (URDF has the first two); None where there is none."""
 

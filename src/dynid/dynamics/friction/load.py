@@ -14,6 +14,10 @@ from dynid.dynamics.joint_model import JointModel, Term, stored_rows
 
 __all__ = ["LoadCoulomb"]
 
+LARGEST_LOSS = 0.5
+"""Torque that a gear loses over the torque that it transmits, at most: harmonic and cycloidal drives lose 0.1 to 0.4.
+A larger one was fitted to a joint that carries nearly nothing, and is wrong as soon as it carries a load."""
+
 
 @dataclass(frozen=True, eq=False)
 class LoadCoulomb(JointModel):
@@ -27,7 +31,7 @@ class LoadCoulomb(JointModel):
     """Inertial parameters (SI) for τ_r; only their torque matters. None takes the nominal ones of the robot."""
     name = "load"
     description = "load-dependent friction"
-    terms = (Term("Fl", "fl", ("", ""), size(GEAR_LOAD) * sign(DQ), share=0.03),)
+    terms = (Term("Fl", "fl", ("", ""), size(GEAR_LOAD) * sign(DQ), share=0.03, most=LARGEST_LOSS),)
 
     def __post_init__(self) -> None:
         super().__post_init__()

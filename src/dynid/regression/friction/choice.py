@@ -306,6 +306,8 @@ class _Search:
             if profit > 0.0 and gain.sum() > sure and (best is None or profit > best[0]):
                 if is_sprung(book, trial) and not is_sprung(book, atoms) and not elsewhere(atoms, trial):
                     continue
+                if not _allowed(book, problem, trial):
+                    continue
                 best = (profit, text, trial, found)
         return None if best is None else best[1:]
 
@@ -356,6 +358,17 @@ class _Search:
             if kept == before:
                 break
         return kept
+
+
+def _allowed(book: Dictionary, problem: LeaveOut, atoms: Sequence[int]) -> bool:
+    """Whether every term of these atoms stays below what physics allows it."""
+    found = dict(zip(book.columns(atoms), problem.values(book.columns(atoms)), strict=True))
+    parts = [(book.atoms[atom], book.models[book.atoms[atom].model]) for atom in atoms]
+    return all(
+        abs(found[column]) <= term.most
+        for atom, model in parts
+        for column, term in zip(atom.columns, model.terms, strict=False)
+    )
 
 
 def _n_numbers(book: Dictionary, atoms: Sequence[int]) -> int:

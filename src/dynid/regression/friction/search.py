@@ -189,6 +189,12 @@ class LeaveOut:
         errors = self.beyond.s + _quadratic(self.beyond.G[block], self.beyond.c[:, index], phi)
         return np.maximum(errors, 0.0) / self.power
 
+    def values(self, columns: Sequence[int]) -> Float[Array, " n_chosen"]:
+        """What columns (SI) are multiplied by when they are fitted to all rows."""
+        index = np.array(columns, dtype=np.int64)[None]
+        G, c = self.whole.G[0][index[:, :, None], index[:, None, :]], self.whole.c[0][index]
+        return _bent(G, c, self._places(index))[0]
+
     def _places(self, sets: Int[Array, "n_sets n_chosen"]) -> Int[Array, "n_sets n_chosen"]:
         """`parent` of the chosen columns, counted inside each set."""
         own = self.parent[sets]
