@@ -325,9 +325,9 @@ def _given(
         return known.model, known.base, known.beta, known.covariance, name, () if path is None else (path,)
     if path is None and not isinstance(model, Mapping):
         raise ConfigError(f"model: expected a model, a CSV file or values by name, got {type(model).__name__}")
+    values = dict(model) if isinstance(model, Mapping) else read_base_table(Path(fspath(model)))
     if robot is None:
         raise ConfigError("`robot`: base parameters alone do not say of which robot; give its name or file")
-    values = dict(model) if isinstance(model, Mapping) else read_base_table(Path(fspath(model)))
     arm = robot if isinstance(robot, Robot) else RobotOptions().load(robot)
     torque = torque_model_of(arm, values)
     base = base_parameters(torque)

@@ -12,7 +12,7 @@ from typing import BinaryIO, Protocol, runtime_checkable
 from dynid.errors import TrackingError
 from dynid.tracking.sources.messages import StreamMessage, StreamMessages
 
-__all__ = ["Arrived", "LineFeed", "LineSplitter", "StreamFeed"]
+__all__ = ["Arrived", "JsonLines", "LineFeed", "LineSplitter", "StreamFeed"]
 
 MAX_LINE = 1 << 16
 """Bytes of a line above which it is no sample, and is skipped to its end."""
@@ -69,30 +69,20 @@ class LineSplitter:
         self._rest, self._skipping = b"", False
 
 
-class LineFeed:
-    """Messages of a pipe, one JSON object a line; by default standard input."""
+class JsonLines:
+    """Messages of the lines of a stream, one JSON object a line, counted; bad lines are told by their number."""
 
-    def __init__(self, messages: StreamMessages, pipe: BinaryIO | None = None) -> None:
-        self.label, self.real_time = "standard input", True
-        self._messages = messages
-        self._file = sys.stdin.buffer.fileno() if pipe is None else pipe.fileno()
-        self._splitter = LineSplitter()
-        self._n_lines, self._ended = 0, False
+    def __init__(self, messages: StreamMessages) -> None:
+        self.ended = False
+        self._messages, self._splitter, self._n_lines, self._fresh = messages, LineSplitter(), 0, False
 
-    @property
-    def ended(self) -> bool:
-        """Whether the pipe was closed, or its writer said so."""
-        return self._ended
+    def restart(self) -> None:
+        """Forget the line that was begun; the next message is the first of a new run."""
+        self._splitter.clear()
+        self._fresh = True
 
-    def receive(self, wait: float) -> list[Arrived]:
-        """The messages that have come; waits up to `wait` (s)."""
-        if self._ended or not select.select([self._file], [], [], wait)[0]:
-            return []
-        data = os.read(self._file, READ_BYTES)
-        now = time.monotonic()
-        if not data:
-            self._ended = True
-            data = b"\n"  # the last line may lack its end
+    def of(self, data: bytes, now: float) -> list[Arrived]:
+        """The messages (SI) of the lines that these bytes complete, heard at `now` (s), up to the stream's end."""
         found: list[Arrived] = []
         for line in self._splitter.lines(data):
             self._n_lines += 1
@@ -104,9 +94,34 @@ class LineFeed:
                 found.append((error, now))
                 continue
             if message.end:
-                self._ended = True
+                self.ended = True
                 break
-            found.append((message, now))
+            found.append((message._replace(fresh=True) if self._fresh else message, now))
+            self._fresh = False
+        return found
+
+
+class LineFeed:
+    """Messages of a pipe, one JSON object a line; by default standard input."""
+
+    def __init__(self, messages: StreamMessages, pipe: BinaryIO | None = None) -> None:
+        self.label, self.real_time = "standard input", True
+        self._file = sys.stdin.buffer.fileno() if pipe is None else pipe.fileno()
+        self._lines = JsonLines(messages)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the pipe was closed, or its writer said so."""
+        return self._lines.ended
+
+    def receive(self, wait: float) -> list[Arrived]:
+        """The messages that have come; waits up to `wait` (s)."""
+        if self.ended or not select.select([self._file], [], [], wait)[0]:
+            return []
+        data = os.read(self._file, READ_BYTES)
+        # The last line of a pipe that was closed may lack its end.
+        found = self._lines.of(data or b"\n", time.monotonic())
+        self._lines.ended = self._lines.ended or not data
         return found
 
     def close(self) -> None:

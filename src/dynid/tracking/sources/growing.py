@@ -18,7 +18,7 @@ from dynid.recording.columns import Layout, layout
 from dynid.recording.formats.text_dialect import MISSING, Dialect, dialect_of
 from dynid.recording.log_format import LogBlock, LogTable
 from dynid.tracking.samples import Sample
-from dynid.tracking.sources.feeds import READ_BYTES, TOO_LONG, Arrived, LineSplitter
+from dynid.tracking.sources.feeds import READ_BYTES, TOO_LONG, Arrived, JsonLines, LineSplitter
 from dynid.tracking.sources.messages import LARGEST, StreamMessage, StreamMessages
 
 __all__ = ["GrowingFile", "GrowingJson", "GrowingTable", "TableSamples"]
@@ -95,36 +95,19 @@ class GrowingJson:
 
     def __init__(self, path: Path, messages: StreamMessages) -> None:
         self.label, self.real_time = f"file {path.name}", False
-        self._messages, self._file, self._splitter = messages, GrowingFile(path), LineSplitter()
-        self._n_lines, self._fresh, self._ended = 0, False, False
+        self._file, self._lines = GrowingFile(path), JsonLines(messages)
 
     @property
     def ended(self) -> bool:
         """Whether its writer said so."""
-        return self._ended
+        return self._lines.ended
 
     def receive(self, wait: float) -> list[Arrived]:
         """The messages that were added; waits up to `wait` (s)."""
         data, now = self._file.wait(wait), time.monotonic()
         if self._file.restarted():
-            self._splitter.clear()
-            self._fresh = True
-        found: list[Arrived] = []
-        for line in self._splitter.lines(data):
-            self._n_lines += 1
-            if not line.strip():
-                continue
-            try:
-                message = self._messages.of_bytes(line, f"line {self._n_lines}")
-            except TrackingError as error:
-                found.append((error, now))
-                continue
-            if message.end:
-                self._ended = True
-                break
-            found.append((message._replace(fresh=self._fresh), now))
-            self._fresh = False
-        return found
+            self._lines.restart()
+        return self._lines.of(data, now)
 
     def close(self) -> None:
         """Give the file back."""
