@@ -6,7 +6,7 @@ from typing import no_type_check
 
 from numba import njit
 
-from dynid.tracking.core import add_noise
+from dynid.tracking.factors import add_noise
 from dynid.tracking.load_bank import CONTACT, NOTHING, PICKED
 
 __all__ = ["branch_contact", "branch_load", "copy_filter", "release_contact"]

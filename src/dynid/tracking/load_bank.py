@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array
-from dynid.tracking.core import _scale_factors, absorb_row, add_noise
+from dynid.tracking.factors import absorb_row, add_noise, scale_factors
 from dynid.tracking.load_body import BodyScratch, nearest_body
 from dynid.tracking.rows import RowArrays, Work, predict_rows
 from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity
@@ -224,7 +224,7 @@ def _time_update(c, s, b, dt, dq, m):
         elif i < n_x - 10 and c.drift[i] > 0.0:
             scale[i] = decay
         x[i] *= scale[i]
-    _scale_factors(U, D, scale)
+    scale_factors(U, D, scale)
     for i in range(n_rows):
         std = c.touch[i] if touched else c.slow[i]
         variance = std * std
