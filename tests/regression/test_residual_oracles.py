@@ -1,5 +1,6 @@
 """Noise, drift and scales of residuals against dense formulas, exact but for rounding: no draw decides."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from dynid import TorqueModel, base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.dynamics import RotorInertia, friction_models
 from dynid.recording import Conditioning, Recording, Samples
-from dynid.regression import WLS, SampleRows, compress, left_out_runs
+from dynid.regression import WLS, ResidualStatistics, SampleRows, compress, left_out_runs
 from dynid.regression.coloured import coloured_estimate, gain_directions, scale_distortion
 from dynid.regression.drift import (
     COMMON,
@@ -23,6 +24,7 @@ from dynid.regression.drift import (
 )
 from dynid.regression.noise_colour import N_BINS, RowColour, _spectrum, noise_colour
 from dynid.regression.problem import Regression
+from dynid.regression.residuals import LEAST_NOISE, ONE_LOG, WHITE_FLOOR
 from dynid.regression.run_variation import STANDSTILL_SPEEDS, _standstill, _two_variances
 from tests.regression.logs import FRICTION, exciting_motion
 
@@ -336,3 +338,82 @@ def test_the_speed_of_standstill_is_the_likeliest_and_others_follow_suit(rng: np
     # Where no joint rested, stiction lies evenly between the signs of friction.
     _, alone = _standstill(residual[:, 2:], speed[:, 2:], np.array([6.0]))
     np.testing.assert_allclose(alone**2, np.mean(residual[:, 2] ** 2) + 6.0**2 / 3.0, rtol=1e-12)
+
+
+def known(**changed: object) -> ResidualStatistics:
+    """Statistics of two joints, no two numbers alike."""
+    fields = {
+        "white_std": np.array([0.5, 0.02]),
+        "slow_std": np.array([0.3, 0.4]),
+        "memory": np.array([0.5, 2.0]),
+        "row_std": np.array([0.2, 0.1]),
+        "standstill_std": np.array([0.05, 0.0]),
+        "standstill_speed": np.array([0.01, 0.02]),
+        "drift": np.diag([0.1, 0.2]),
+        "gain_std": np.array([0.02, 0.03]),
+        "gain_directions": np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 3.0]]),
+        "rate_hz": 200.0,
+        "n_runs": 3,
+        "source": "3 logs",
+        "gain_source": "sensors",
+    }
+    return ResidualStatistics(**{**fields, **changed})
+
+
+def test_rows_have_the_noise_of_the_samples_they_are_made_of() -> None:
+    colour = known().row_colour(4, 100.0)
+    # Rows are 0.04 s apart; at 100 Hz a sample holds half the white power that one at 200 Hz does.
+    np.testing.assert_allclose(colour.decay, np.exp([-4.0 / 50.0, -4.0 / 200.0]))
+    np.testing.assert_allclose(colour.slow, [0.09, 0.16])
+    floor = WHITE_FLOOR * (0.02**2 + 0.4**2)
+    np.testing.assert_allclose(colour.white, np.array([0.25, max(0.0004, floor)]) * 0.5 / 4.0)
+    banded = known(band_white_std=np.array([0.1, 0.6])).row_colour(1, 200.0)
+    np.testing.assert_allclose(banded.white, [max(0.01, WHITE_FLOOR * 0.1), 0.36])
+
+
+def test_scales_add_to_the_covariance_along_their_directions() -> None:
+    one, two = known().gain_directions
+    np.testing.assert_allclose(known().of_scales, 4e-4 * np.outer(one, one) + 9e-4 * np.outer(two, two))
+    joined = known().with_scales(np.array([[4e-4, 1e-4], [1e-4, 1e-4]]), "a weight")
+    np.testing.assert_allclose(joined.gain_std, [0.02, 0.01])
+    assert joined.gain_source == "a weight"
+    cross = np.outer(one, two)
+    expected = 4e-4 * np.outer(one, one) + 1e-4 * np.outer(two, two) + 1e-4 * (cross + cross.T)
+    np.testing.assert_allclose(joined.of_scales, expected)
+
+
+def test_what_scales_explain_moves_from_rows_to_standstill() -> None:
+    found = known().explained_by_scales(np.array([0.01, 1.0]))
+    np.testing.assert_allclose(found.row_std**2, [0.03, LEAST_NOISE * 0.01])
+    before = known()
+    total = found.row_std**2 + found.standstill_std**2
+    np.testing.assert_allclose(total, before.row_std**2 + before.standstill_std**2)
+
+
+def test_drift_counts_as_often_as_there_were_logs() -> None:
+    assert known().n_logs == 3
+    assert known(source=ONE_LOG, n_runs=5).n_logs == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"rate_hz": 0.0}, "rate_hz is 0.0"),
+        ({"rate_hz": True}, "rate_hz is True"),
+        ({"rate_hz": "200"}, "rate_hz is '200'"),
+        ({"n_runs": 2.5}, "n_runs is 2.5"),
+        ({"n_runs": True}, "n_runs is True"),
+        ({"memory": [1.0]}, "memory has shape"),
+        ({"memory": "long"}, "memory holds no numbers"),
+        ({"memory": [1.0, None]}, "memory is not finite"),
+        ({"gain_covariance": [1.0]}, "gain_covariance has shape"),
+    ],
+)
+def test_stored_statistics_that_cannot_be_are_named(wrong: dict[str, object], said: str) -> None:
+    whole = known(gain_covariance=np.eye(2), band_white_std=np.ones(2))
+    again = ResidualStatistics.restored(whole.stored(), 2, 2, 3)
+    assert again.stored() == whole.stored()
+    assert str(again) == str(whole)
+    assert ResidualStatistics.restored(known().stored(), 2, 2, 3).gain_covariance is None
+    with pytest.raises(ValueError, match=re.escape(f"residuals.{said}")):
+        ResidualStatistics.restored({**whole.stored(), **wrong}, 2, 2, 3)
