@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dynid.validation.verdict import Verdict as Verdict
     from dynid.validation.verdict import judge as judge
 
-MODULES = ("band", "torque", "left_out", "rollout", "verdict")
+MODULES = ("band", "torque", "left_out", "rollout", "simulator", "verdict")
 """The order of this folder: a module imports only those before it."""
 
 # A stage is imported for a few of its modules; the others would only cost time.
