@@ -27,7 +27,7 @@ from dynid.workflow.progress import Progress
 from dynid.workflow.references import Drive, asked_reference, commanded_log
 from dynid.workflow.rolling import roll_out
 from dynid.workflow.rollout_result import ModelRollout
-from dynid.workflow.shooting import Shot, ShotState, refined_parameters, shot_error
+from dynid.workflow.shooting import Shot, ShotState, refined_parameters, shot_error, with_misfit
 
 __all__ = [
     "DrivenLogs",
@@ -50,6 +50,8 @@ COMMANDED = 0.05
 """Weight of rows whose torque is a command that nobody measured, against measured ones: they hang on its delay."""
 HELD_OUT = 0.25
 """Share of the training log whose windows decide, where there is no held-out log."""
+PASSES = 3
+"""Fits of open-loop windows, each with the variances that the one before left: the third changes them little."""
 MOST_SHOTS = 60
 """Windows that are fitted at most, spread evenly."""
 MOST_LOOPS = 12
@@ -117,9 +119,13 @@ def refined_fit(
     progress("refining on rollouts")
     period = 0.0 if drive is None else 1.0 / (drive.controller.rate_hz or recording.rate_hz)
     delay = 0.0 if drive is None else drive.controller.delay
-    state = refined_parameters(
-        arm, estimate.base, fitted, prior, estimator, delay=delay, free_delay=period if drive is not None else 0.0
-    )
+    if drive is None:
+        state = ShotState(np.array(estimate.theta), tuple(shot.start for shot in fitted), np.zeros(arm.model.n_dof))
+        for _ in range(PASSES):
+            weighed = with_misfit(arm, fitted, state)
+            state = refined_parameters(arm.with_theta(state.theta), estimate.base, weighed, prior, estimator)
+    else:
+        state = refined_parameters(arm, estimate.base, fitted, prior, estimator, delay=delay, free_delay=period)
     if drive is None:
         last = held_out if held_out else (samples,)
         before, after = (_open_error(arm.with_theta(t), last, bool(held_out)) for t in (estimate.theta, state.theta))
