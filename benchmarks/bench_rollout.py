@@ -38,7 +38,7 @@ def ur5e_lines(*, quick: bool) -> Iterator[Item]:
     """The plain command on arms of MuJoCo, exported to MJCF, loaded in MuJoCo, on a motion it has not seen."""
     seconds = 6.0 if quick else 20.0
     truths = [(UR5E, 0)] if quick else [*((UR5E, seed) for seed in range(6)), (IIWA14, 0), (IIWA14, 1)]
-    cells = []
+    cells: list[tuple[str, ...]] = []
     for arm, seed in truths:
         with tempfile.TemporaryDirectory() as name:
             plain, refined, floor, cpu, memory, cpu_refined, share = _in_mujoco(arm, Path(name), seed, seconds)

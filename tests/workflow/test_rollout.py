@@ -19,6 +19,7 @@ from dynid.simulation.arm import SimulatedArm
 from dynid.simulation.joint_controller import ControllerFile, JointController
 from dynid.validation.simulator import SimulatorError
 from dynid.validation.verdict import judge
+from dynid.workflow import Identification
 from tests.regression.arms import frictional
 from tests.workflow.small_arm import ARM, prints_well
 
@@ -63,7 +64,7 @@ def controlled(seed: int, noise: float = 1e-4) -> tuple[dynid.Recording, Array]:
 
 
 @cache
-def fit() -> dynid.Identification:
+def fit() -> Identification:
     """What another log gives."""
     return dynid.identify(ARM, controlled(7)[0], friction="viscous+coulomb")
 

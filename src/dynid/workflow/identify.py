@@ -128,8 +128,7 @@ def identify(
         condition, prior: triangle, or inertia for a weaker 6×6; map counts what is known of links, others choose alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
-        refine: rollout for Gauss–Newton on simulated motions after the linear fit, taken if held-out ones improve.
-        purpose: simulator to refine on rollouts and judge by them, torque to judge by torque; None follows `refine`.
+        refine, purpose: rollout: Gauss–Newton on simulated motions; simulator: the same, and rollouts make the verdict.
         controller, reference: ctrl.toml or `JointController` of logs without torque; a log of what it was asked for.
         min_velocity, from_, until: mask rows slower than this, rad/s, or auto; the part of the training logs to use, s.
         columns, lowpass: mapping file or `ColumnMap`; low-pass in Hz, None for ten times the bandwidth of the motion.
