@@ -73,6 +73,7 @@ MODULES = (
     "track",
     "live_view",
     "live_buffers",
+    "live_torque",
     "live_run",
     "info",
     "check",
