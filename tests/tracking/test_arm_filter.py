@@ -20,6 +20,7 @@ from dynid.tracking.arm_cone import ArmCone
 from dynid.tracking.periodic_noise import motion_period, periodic_noise
 from dynid.tracking.row_filter import low_pass_weights
 from dynid.tracking.sources.replayed import replay
+from dynid.validation import compare_torque
 from dynid.workflow.track import tracked_source
 from tests.cli.test_track import BASE, MODEL, THETA, model_file, recording  # noqa: F401
 from tests.tracking.test_session import identified
@@ -166,7 +167,7 @@ def test_filters_side_by_side_on_one_log():
     assert all(row.held_out is not None and row.seconds > 0.0 for row in rows.values())
     settings = identified().settings
     batch = OLS().fit(compress(SampleRows(MODEL, BASE, (settings.condition(log.part(None, 6.0)),)))).beta
-    judged = dynid.validation.compare_torque(MODEL, BASE.lift(batch), settings.condition(log.part(1.0, 6.0)))
+    judged = compare_torque(MODEL, BASE.lift(batch), settings.condition(log.part(1.0, 6.0)))
     assert rows["batch least squares"].error == pytest.approx(judged.error.relative_percent, rel=1e-9)
     # Recursive least squares is batch least squares, rows filtered a little differently.
     assert rows["recursive least squares"].error == pytest.approx(judged.error.relative_percent, rel=0.1)

@@ -88,8 +88,7 @@ def track(
             from how the periods of a periodic log differ; None takes it from model or log.
         bounds: CSV with parameter,lower,upper, or (lower, upper) by parameter, SI; held beside physical consistency.
         compare, settle: run other filters and least squares beside it on the same log; time to converge first, s.
-        from_: start of the part to use, s.
-        until: end of the part to use, s.
+        from_, until: start and end of the part to use, s.
         columns: mapping file or `ColumnMap`.
         gains: drive gains in N·m/A, for logs of motor current.
         watch: hears the estimate at every sample that is kept, and wherever something happened.
