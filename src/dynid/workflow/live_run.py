@@ -306,7 +306,8 @@ class LiveRun:
             dq if self._samples.with_dq else dq[:0],
             ORDER,
             self._half,
-            np.zeros((9, 8)),
+            np.zeros(3),
+            np.zeros((10, 16)),
             np.zeros((3, width)),
             out,
         )
