@@ -330,6 +330,9 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
     contact = s.likelihood[CONTACT] - d.distance[CONTACT]
     phase = d.numbers[PHASE]
     if phase == UNKNOWN:
+        # An innovation that the first load still explains says nothing about the noise.
+        for row in range(s.R.shape[0]):
+            s.spread[0, row], s.spread[1, row] = min(1.0, s.spread[0, row]), min(1.0, s.spread[1, row])
         _first_load(c, s, m, d, r, t, picked - nothing)
     elif phase == KNOWN:
         _known(c, s, m, d, r, t, picked - nothing)

@@ -51,6 +51,10 @@ LEAST_NOISE, MOST_NOISE = 0.05, 4.0
 """White noise of a row over that of the identified model, at least and at most."""
 SLOWEST = 0.02
 """Pace of slow errors over that of the model, at least: smooth errors change less from sample to sample."""
+SPREAD_TIME, SPREAD_STEP = 0.3, 0.1
+"""Time (s) over which the spread of innovations is estimated, and its largest relative step in one sample."""
+LEAST_SPREAD, MOST_SPREAD = 1e-4, 100.0
+"""Variance of an innovation over that of the filter, at least and at most."""
 
 
 class LoadConstants(NamedTuple):
@@ -111,6 +115,12 @@ class LoadState(NamedTuple):
     """(n_rows,) variances of the white noise."""
     pace: Array
     """(n_rows,) how fast slow errors change over what the model says; at most 1."""
+    spread: Array
+    """(2, n_rows) variance of an innovation over that of the filter, in motion and at standstill. Below 1 errors of
+    successive samples are alike, and the filter rightly counts each for less than one; above 1 the noise of the row is
+    larger by that for now."""
+    speed: Array
+    """(n_dof,) velocities of the sample before, rad/s or m/s."""
     pi: Array
     """(5, 10) the loads: always bodies, SI."""
     likelihood: Array
@@ -149,6 +159,8 @@ class LoadMemory(NamedTuple):
     scale: Array
     gears: Array
     """(n_dof,) torque that loads the gears, N·m or N."""
+    swept: Array
+    """(n_rows,) variance of friction that passed through standstill since the sample before, (N·m)² or N²."""
 
 
 @njit(cache=True, nogil=True)
@@ -210,6 +222,21 @@ def _loaded_terms(c, s, m, q, dq, ddq, pi):
 
 @njit(cache=True, nogil=True)
 @no_type_check
+def _sweep(c, s, m, dq):
+    """Variance of friction that turns round: all of it once the velocity has passed through standstill."""
+    for j in range(dq.shape[0]):
+        v = c.standstill_speed[j]
+        before = dq[j] if np.isnan(s.speed[j]) else s.speed[j]
+        passed = abs(min(v, max(-v, dq[j])) - min(v, max(-v, before)))
+        share = passed / (2.0 * v) if v > 0.0 else 0.0
+        m.swept[j] = c.standstill[j] * c.standstill[j] * share
+        # What rest has shown does not hold once the joint moves.
+        s.spread[1, j] += max(0.0, 1.0 - s.spread[1, j]) * share
+        s.speed[j] = dq[j]
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
 def _time_update(c, s, b, dt, dq, m):
     """Forget the slow errors, let the load walk, let offset and friction drift."""
     x, U, D, n_rows = s.x[b], s.U[b], s.D[b], s.R.shape[0]
@@ -230,7 +257,7 @@ def _time_update(c, s, b, dt, dq, m):
         variance = std * std
         if i < dq.shape[0] and abs(dq[i]) < c.standstill_speed[i]:
             variance += c.standstill[i] * c.standstill[i]
-        add_noise(U, D, i, variance * (1.0 - scale[i] * scale[i]), m.b)
+        add_noise(U, D, i, variance * (1.0 - scale[i] * scale[i]) + m.swept[i], m.b)
     # The slow ones get their noise in turn: one state a sample, with what is due to all of them.
     n_slow = n_x - n_rows
     turn = n_rows + int(s.t[1] % n_slow) if n_slow > 0 else 0
@@ -277,7 +304,7 @@ def _rows_of(c, s, b, m, n_dof, r):
 @njit(cache=True, nogil=True)
 @no_type_check
 def _absorb(c, s, b, m, tau, dt, adapt):
-    """Absorb every finite row of a sample; return the NIS over the number of rows, scaled to all rows."""
+    """Absorb every finite row of a sample; return the NIS of its innovations, scaled to all rows."""
     x, U, D, R, h = s.x[b], s.U[b], s.D[b], s.R, m.h
     n_rows, n_x, n_dof = R.shape[0], x.shape[0], c.own.shape[0]
     nis, likelihood, count = 0.0, 0.0, 0
@@ -294,10 +321,25 @@ def _absorb(c, s, b, m, tau, dt, adapt):
                 if h[i] != 0.0:
                     total += U[j, i] * h[i]
             S += D[j] * total * total
+        push = min(innovation * innovation / S, OUTLIER * OUTLIER) - 1.0
+        resting = 1 if r < n_dof and abs(s.speed[r]) < c.standstill_speed[r] else 0
+        own, spread = S - m.swept[r], s.spread[resting, r]
+        expected = spread * own + m.swept[r]
+        nis += innovation * innovation / expected
+        count += 1
+        if adapt:
+            pace = min(0.05, dt / c.noise_time)
+            least, most = c.white[r] * LEAST_NOISE, c.white[r] * MOST_NOISE
+            R[r] = min(most * most, max(least * least, R[r] * (1.0 + pace * (noise / S) * push)))
+            fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
+            s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + pace * min(1.0, fresh / S) * push)))
+            pace = min(SPREAD_STEP, dt / SPREAD_TIME) * spread * own / expected
+            push = min(innovation * innovation / expected, OUTLIER * OUTLIER) - 1.0
+            s.spread[resting, r] = min(MOST_SPREAD, max(LEAST_SPREAD, spread * (1.0 + pace * push)))
+        extra = max(0.0, spread - 1.0) * own
+        noise, S = noise + extra, S + extra
         ratio = innovation * innovation / S
         size = np.sqrt(ratio)
-        nis += ratio
-        count += 1
         if size > OUTLIER:
             likelihood -= OUTLIER * (size - 0.5 * OUTLIER) + 0.5 * np.log(S)
             noise += S * (size / OUTLIER - 1.0)
@@ -307,14 +349,6 @@ def _absorb(c, s, b, m, tau, dt, adapt):
         step = innovation / S
         for i in range(n_x):
             x[i] += m.b[i] * step
-        if adapt:
-            pace = min(0.05, dt / c.noise_time)
-            push = min(ratio, OUTLIER * OUTLIER) - 1.0
-            least, most = c.white[r] * LEAST_NOISE, c.white[r] * MOST_NOISE
-            value = R[r] * (1.0 + pace * (noise / S) * push)
-            R[r] = min(most * most, max(least * least, value))
-            fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
-            s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + pace * min(1.0, fresh / S) * push)))
     s.likelihood[b] += likelihood
     return nis * n_rows / max(count, 1)
 
@@ -330,6 +364,7 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
         return False
     dt = 0.0 if np.isnan(s.t[0]) else min(t - s.t[0], c.gap)
     predict_arm(c, s, m, dt, q, dq, ddq)
+    _sweep(c, s, m, dq)
     n_x = s.x.shape[1]
     for b in range(3):
         if not active[b]:

@@ -34,6 +34,8 @@ def filter_bank(
         D=D,
         R=c.white**2,
         pace=np.ones(n_rows),
+        spread=np.ones((2, n_rows)),
+        speed=np.full(n, np.nan),
         pi=np.stack([small_body(FIRST_MASS * max_mass, reach)] * n_filters),
         likelihood=np.zeros(n_filters),
         touched=np.zeros(n_filters),
@@ -55,6 +57,7 @@ def filter_bank(
         b=np.zeros(n_x),
         scale=np.zeros(n_x),
         gears=np.zeros(n),
+        swept=np.zeros(n_rows),
     )
     return state, memory
 
