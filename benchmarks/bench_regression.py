@@ -50,7 +50,7 @@ for name in sys.argv[1].split():
 
 @dataclass(frozen=True, eq=False)
 class Endless:
-    """The same stretch of random motion again and again: a log of any length without holding it."""
+    """The same segment of random motion again and again: a log of any length without holding it."""
 
     model: TorqueModel
     base: BaseParameters
@@ -69,7 +69,7 @@ class Endless:
             self.memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
 
 
-def stretch(model: TorqueModel, n_samples: int) -> tuple[Samples, Array]:
+def random_segment(model: TorqueModel, n_samples: int) -> tuple[Samples, Array]:
     """Random states at 1 kHz with their torque, taken as they are."""
     motion = random_motion(model.robot, n_samples, np.random.default_rng(0))
     timed = Motion(np.arange(n_samples) / 1000.0, motion.q, motion.dq, motion.ddq)
@@ -102,8 +102,8 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     model = TorqueModel(robot, friction_models(FRICTION))
     base = base_parameters(model)
     n_stream, n_loop = (20_000, 2_000) if quick else (N_STREAM, N_LOOP)
-    samples, _ = stretch(model, min(200_000, n_stream // 4))
-    compress(SampleRows(model, base, (stretch(model, 5_000)[0],)))
+    samples, _ = random_segment(model, min(200_000, n_stream // 4))
+    compress(SampleRows(model, base, (random_segment(model, 5_000)[0],)))
     memory: list[float] = []
     started = time.perf_counter()
     regression: Regression = compress(Endless(model, base, samples, n_stream, memory))

@@ -14,6 +14,7 @@ from dynid.chain import InertialParameters, Robot, load_robot
 from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.assembly import read_bodies
 from dynid.chain.formats.locks import Lineage
+from dynid.chain.formats.mesh_mass import read_triangles
 from dynid.chain.limits import Limits, believable
 from dynid.chain.stand_ins import with_stand_ins
 from dynid.dynamics import Motion, TorqueModel, base_parameters, random_motion
@@ -474,6 +475,34 @@ def test_a_broken_mesh_is_no_mass(content, tmp_path):
     (tmp_path / "x.obj").write_bytes(content)
     text = mjcf('<body name="a"><joint/><geom type="mesh" mesh="x"/></body>', '<asset><mesh file="x.obj"/></asset>')
     assert not load_robot(write(tmp_path, text)).has_nominal
+
+
+@pytest.mark.parametrize("n_bytes", [0, 79, 80, 83, 84, 85, 133, 135, 184])
+def test_an_stl_file_of_another_length_than_it_says_is_no_mesh(n_bytes, tmp_path):
+    facets = np.zeros(2, [("n", "<f4", 3), ("v", "<f4", (3, 3)), ("a", "<u2")])
+    facets["v"] = 1.0 + np.arange(18.0).reshape(2, 3, 3)
+    whole = bytes(80) + (1).to_bytes(4, "little") + facets.tobytes()
+    mesh = tmp_path / "x.stl"
+    mesh.write_bytes(whole[:n_bytes])
+    assert read_triangles(mesh) is None
+    mesh.write_bytes(whole[:134])
+    np.testing.assert_array_equal(read_triangles(mesh), facets["v"][:1])
+    mesh.write_bytes(bytes(84))  # no face at all
+    assert read_triangles(mesh) is None
+    mesh.write_bytes(whole[:96] + np.float32(1e10).tobytes() + whole[100:134])
+    assert read_triangles(mesh) is None
+
+
+def test_faces_of_an_obj_file_count_from_either_end_and_fan_out(tmp_path):
+    mesh = tmp_path / "x.OBJ"
+    corners = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n"
+    expected = np.array([[[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]], dtype=float)
+    for face in ("f 1 2 3 4", "f -4 -3 -2 -1", "f 1/1/1 2/2/1 3//1 4", "# f 9 9 9\nvn 0 0 1\nf 1 2 3\nf 1 3 4"):
+        mesh.write_text(corners + face)
+        np.testing.assert_array_equal(read_triangles(mesh), expected)
+    for face in ("f 0 1 2", "f 1 2 5", "f -5 1 2", "f 1 2", "vt 1 2"):
+        mesh.write_text(corners + face)
+        assert read_triangles(mesh) is None
 
 
 # ---- stand-ins

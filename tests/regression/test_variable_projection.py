@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
@@ -103,6 +105,23 @@ def test_the_cost_of_a_curve_is_that_of_fitting_all_rows_with_it(rows):
         assert fixed.cost(tried, np.array([True, True])) == pytest.approx(rest @ rest, rel=1e-6)
         normal = leave_out(rows, j, tried, np.array([FREE, FREE]), shared, WEIGHTS[j])
         assert normal.costs(np.array([[0, 1]]))[0] == pytest.approx(rest @ rest, rel=1e-6)
+
+
+def test_what_was_known_before_counts_as_further_rows_beside_every_fold(rows, rng):
+    n_base = rows.Y[0].shape[1]
+    prior = 5.0 * rng.normal(size=(n_base, n_base + 1))
+    viscous = list(rows.columns(Viscous()))
+    shared = shared_information(replace(rows, prior=prior), viscous, WEIGHTS)
+    assert len(shared) == 3
+    assert [len(factors) for factors in shared] == [N_FOLDS + 1] * 3
+    for factor in shared[-1]:
+        np.testing.assert_array_equal(factor, prior)
+    A, b = everything(rows, viscous)
+    A = np.vstack([A, np.hstack([prior[:, :-1], np.zeros((n_base, A.shape[1] - n_base))])])
+    b = np.concatenate([b, prior[:, -1]])
+    rest = b - A @ least(A, b)
+    fixed = Rigid.of(rows, 0, shared, WEIGHTS[0])
+    assert fixed.cost(viscous[0], np.array([True])) == pytest.approx(rest @ rest, rel=1e-6)
 
 
 def test_a_segment_is_predicted_from_the_others(rows):
