@@ -32,6 +32,7 @@ from dynid.tracking.load_gauss import (
     row_variance,
     spread_load,
 )
+from dynid.tracking.load_noise import OUTLIER, adapt_noise, sweep_friction
 from dynid.tracking.rows import RowArrays, Work, predict_rows
 from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity
 
@@ -51,16 +52,6 @@ __all__ = [
 NOTHING, PICKED, CONTACT, SAVED, OLDER = range(5)
 """Filters of the bank: the load is what it was; it changed; something touches the arm. The last two do not run: they
 are what the first was a moment ago, so that a hypothesis starts from before the change, not from its first samples."""
-OUTLIER = 4.0
-"""Standard deviations beyond which a row counts less: its weight falls as one over its size (Huber)."""
-LEAST_NOISE, MOST_NOISE = 0.05, 4.0
-"""White noise of a row over that of the identified model, at least and at most."""
-SLOWEST = 0.02
-"""Pace of slow errors over that of the model, at least: smooth errors change less from sample to sample."""
-SPREAD_TIME, SPREAD_STEP = 0.3, 0.1
-"""Time (s) over which the spread of innovations is estimated, and its largest relative step in one sample."""
-LEAST_SPREAD, MOST_SPREAD = 1e-4, 100.0
-"""Variance of an innovation over that of the filter, at least and at most."""
 
 
 class LoadConstants(NamedTuple):
@@ -166,7 +157,9 @@ class LoadMemory(NamedTuple):
     gears: Array
     """(n_dof,) torque that loads the gears, N·m or N."""
     swept: Array
-    """(n_rows,) variance of friction that passed through standstill since the sample before, (N·m)² or N²."""
+    """(n_rows,) variance of friction that passed through standstill since the sample before, (N·m)² or N²;"""
+    more: Array
+    """(n_rows,) and of noise that is larger for now."""
     loads: Array
     """(n_dof,) the same with the load."""
     fade: Array
@@ -246,21 +239,6 @@ def _loaded_terms(c, s, m, q, dq, ddq, pi):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _sweep(c, s, m, dq):
-    """Variance of friction that turns round: all of it once the velocity has passed through standstill."""
-    for j in range(dq.shape[0]):
-        v = c.standstill_speed[j]
-        before = dq[j] if np.isnan(s.speed[j]) else s.speed[j]
-        passed = abs(min(v, max(-v, dq[j])) - min(v, max(-v, before)))
-        share = passed / (2.0 * v) if v > 0.0 else 0.0
-        m.swept[j] = c.standstill[j] * c.standstill[j] * share
-        # What rest has shown does not hold once the joint moves.
-        s.spread[1, j] += max(0.0, 1.0 - s.spread[1, j]) * share
-        s.speed[j] = dq[j]
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
 def _time_update(c, s, b, dt, dq, m):
     """Forget the slow errors, let the load walk, let offset, friction and gain drift."""
     e, B, C, n_rows = s.e[b], s.B[b], s.C[b], s.R.shape[0]
@@ -318,21 +296,6 @@ def _rows_of(c, s, b, m, n_dof, r):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _adapt(c, s, r, resting, innovation, S, expected, swept, dt):
-    """Let white noise, pace of slow errors and spread of innovations of one row follow its innovation."""
-    square = innovation * innovation
-    push, rate = min(square / S, OUTLIER * OUTLIER) - 1.0, min(0.05, dt / c.noise_time)
-    fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
-    least, most = c.white[r] * LEAST_NOISE, c.white[r] * MOST_NOISE
-    s.R[r] = min(most * most, max(least * least, s.R[r] * (1.0 + rate * (s.R[r] / S) * push)))
-    s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + rate * min(1.0, fresh / S) * push)))
-    push, rate = min(square / expected, OUTLIER * OUTLIER) - 1.0, min(SPREAD_STEP, dt / SPREAD_TIME)
-    spread = s.spread[resting, r] * (1.0 + rate * (1.0 - swept / expected) * push)
-    s.spread[resting, r] = min(MOST_SPREAD, max(LEAST_SPREAD, spread))
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
 def _absorb(c, s, b, m, tau, dt, adapt):
     """Absorb every finite row of a sample; return the NIS of its innovations, scaled to all rows."""
     p, U, D, e, B, C, R = s.p[b], s.U[b], s.D[b], s.e[b], s.B[b], s.C[b], s.R
@@ -350,10 +313,11 @@ def _absorb(c, s, b, m, tau, dt, adapt):
         expected = spread * (whole + R[r] - swept) + swept
         nis += innovation * innovation / expected
         count += 1
-        extra = max(0.0, spread - 1.0) * (whole + R[r] - swept)
-        noise, S = R[r] + extra, whole + R[r] + extra
+        if b == NOTHING:
+            m.more[r] = max(0.0, spread - 1.0) * (whole + R[r] - swept)
+        noise, S = R[r] + m.more[r], whole + R[r] + m.more[r]
         if adapt:
-            _adapt(c, s, r, resting, innovation, whole + R[r], expected, swept, dt)
+            adapt_noise(c, s, r, resting, innovation, whole + R[r], expected, swept, dt)
         ratio = innovation * innovation / S
         size = np.sqrt(ratio)
         if size > OUTLIER:
@@ -390,7 +354,7 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
         return False
     dt = 0.0 if np.isnan(s.t[0]) else min(t - s.t[0], c.gap)
     predict_arm(c, s, m, dt, q, dq, ddq)
-    _sweep(c, s, m, dq)
+    sweep_friction(c, s, m, dq)
     for r in range(s.R.shape[0]):
         m.fade[r] = np.exp(-dt * s.pace[r] / c.memory[r])
     for b in range(3):
