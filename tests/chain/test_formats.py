@@ -11,8 +11,9 @@ import pinocchio as pin
 import pytest
 
 from dynid.chain import load_robot, repair
-from dynid.chain.formats.assembly import read_bodies, read_robot_file
+from dynid.chain.formats.assembly import InertialsPolicy, read_bodies, robot_of_bodies
 from dynid.chain.formats.bodies import BodyTree
+from dynid.chain.formats.locks import held_joints
 from dynid.chain.robot import BASE, Robot
 from dynid.dynamics import RotorInertia, TorqueModel
 from dynid.errors import RobotError, RobotFileError, UnknownJoint
@@ -143,6 +144,12 @@ MJCF_FEATURES = {
     ),
     "gravity": mjcf(f'<body name="a"><joint name="j" axis="0 1 0"/>{BODY}</body>', '<option gravity="0 1 -3"/>'),
 }
+
+
+def read_robot_file(path: Path, *, inertials: InertialsPolicy = "keep", lock: dict[str, float] | None = None) -> Robot:
+    """The robot of a file, told apart by its root element."""
+    tree = read_bodies(path)
+    return robot_of_bodies(tree, inertials, held_joints(tree, lock or {}))
 
 
 def write(folder: Path, text: str, name: str = "arm.xml") -> Path:

@@ -32,7 +32,7 @@ from dynid.regression import (
     compress,
     read_bounds,
 )
-from dynid.regression.constraints.link_parameters import Links, p_from_theta, theta_from_p, theta_of
+from dynid.regression.constraints.link_parameters import Links, theta_from_p, theta_of
 from dynid.regression.retrieval.body_factors import BodyFactors
 from dynid.regression.retrieval.lagrangian import Lagrangian
 
