@@ -158,7 +158,7 @@ def _page(run: LiveRun) -> Any:
     from dynid.writers import LivePage
     from dynid.writers.live.guard import PageGuard
 
-    return LivePage(run, guard=PageGuard("127.0.0.1", None), port=0, meshes=[], save=lambda session: repr(session))
+    return LivePage(run, guard=PageGuard("127.0.0.1", None), port=0, meshes=[], out=Path("live"))
 
 
 def _updates(page: Any) -> int:

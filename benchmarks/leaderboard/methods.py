@@ -136,11 +136,16 @@ def lines_of(method: str) -> int:
     return sum(1 for line in code.splitlines() if line.strip()) - inner
 
 
+CONSTANT_VELOCITY = "constant velocity"
+"""The entry that is no model: positions go on at the first velocity of a window."""
+
+
 def methods() -> tuple[Method, ...]:
     """All of them, dynid's default first."""
     classical = {"friction": CLASSICAL}
     own: dict[str, dict[str, Any]] = {
         "dynid, plain command": {},
+        "dynid, --refine rollout": {"refine": "rollout"},
         "OLS": {"estimator": "ols", **classical},
         "WLS": {"estimator": "wls", **classical},
         "robust": {"estimator": "robust", **classical},

@@ -68,6 +68,7 @@ MODULES = (
     "contact",
     "noise",
     "load_body",
+    "load_gauss",
     "load_bank",
     "hypotheses",
     "contact_bands",

@@ -24,6 +24,7 @@ from numba import njit
 from dynid.arrays import Array
 from dynid.tracking.contact import momentum
 from dynid.tracking.load_bank import NOTHING
+from dynid.tracking.load_gauss import row_variance
 from dynid.tracking.rows import predict_rows
 from dynid.tracking.terms import begin_path, fill_terms, follow_path, keep_to_velocity
 
@@ -122,7 +123,7 @@ class BandState(NamedTuple):
 @no_type_check
 def observe_contact(k, o, c, s, m, t, q, dq, tau):
     """Take one sample; return the sum of squares of the external torque over its band, nan where there is none."""
-    n, n_rows = q.shape[0], s.R.shape[0]
+    n = q.shape[0]
     good = np.isfinite(t) and not t <= o.numbers[0]
     for j in range(n):
         good = good and np.isfinite(q[j]) and np.isfinite(dq[j])
@@ -141,14 +142,14 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau):
         follow_path(c.terms, q, o.before, o.z, m.stack)
     momentum(c.rows, q, dq, o.theta, m.work, o.out)
     _friction(k, o, c, s, m, q, dq)
-    x, total = s.x[NOTHING], 0.0
+    e, total = s.e[NOTHING], 0.0
     forget = 1.0 / (1.0 + k.gain * dt)
     pole = 1.0 / (1.0 + k.gain * k.period)
     for j in range(n):
         p = o.out[0, j]
         for i in range(n):
             p += k.rotor[j, i] * dq[i]
-        friction = m.friction[j] * (1.0 + x[n_rows + n + j]) + x[n_rows + j]
+        friction = m.friction[j] * (1.0 + e[j, 2]) + e[j, 1]
         drive = tau[j] - friction + o.out[1, j] - o.out[2, j]
         lost = np.isnan(drive)
         before = drive if np.isnan(o.drive[j]) else o.drive[j]
@@ -168,7 +169,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau):
             o.acceleration[j] = forget * (o.acceleration[j] + k.gain * (dq[j] - o.speed[j]))
         o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
         noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
-        unsure = _unsure(s, n, j, m.friction[j], m.H[j])
+        unsure = _unsure(s, m, j)
         usual = max(k.slow[j] * k.slow[j] + noise, o.usual[j])
         o.band[j] = np.sqrt(usual + o.between[j] + o.still[j] + unsure)
         if o.numbers[2] < k.threshold and not near:
@@ -186,23 +187,13 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _unsure(s, n_dof, j, friction, h):
-    """Variance of one torque from what is not known of offset, friction and load; h is the load's row."""
-    n_x, U, D, n_rows = s.x.shape[1], s.U[NOTHING], s.D[NOTHING], s.R.shape[0]
-    first, o, f = n_x - 10, n_rows + j, n_rows + n_dof + j
-    total = 0.0
-    for k in range(o, n_x):
-        seen = 1.0 if k == o else U[k, o]
-        if k == f:
-            seen += friction
-        elif k > f:
-            seen += U[k, f] * friction
-        if k >= first:
-            seen += h[k - first]
-            for a in range(k - first):
-                seen += U[k, first + a] * h[a]
-        total += D[k] * seen * seen
-    return total
+def _unsure(s, m, j):
+    """Variance of one torque from what is not known of offset, friction and load."""
+    m.he[0], m.he[1], m.he[2], m.he[3] = 0.0, 1.0, m.friction[j], 0.0
+    for a in range(m.k.shape[0]):
+        m.k[a] = m.H[j, a]
+    _, whole = row_variance(s.U[NOTHING], s.D[NOTHING], s.B[NOTHING, j], s.C[NOTHING, j], m.he, m.k, m.seen, m.f)
+    return whole
 
 
 @njit(cache=True, nogil=True)

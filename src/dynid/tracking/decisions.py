@@ -128,11 +128,9 @@ class DecisionState(NamedTuple):
 @no_type_check
 def mass_std(s, b):
     """Standard deviation of the mass in one filter, kg."""
-    n_x = s.x.shape[1]
-    i = n_x - 10
-    total = s.D[b, i]
-    for j in range(i + 1, n_x):
-        total += s.U[b, j, i] * s.U[b, j, i] * s.D[b, j]
+    total = s.D[b, 0]
+    for j in range(1, s.D.shape[1]):
+        total += s.U[b, j, 0] * s.U[b, j, 0] * s.D[b, j]
     return np.sqrt(total)
 
 

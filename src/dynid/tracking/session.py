@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -30,7 +31,9 @@ __all__ = ["TrackedMoment", "TrackingResult", "TrackingSession"]
 KEPT = 300
 """Samples of a replayed log whose estimate is kept: enough for a chart as wide as a page."""
 KEPT_PER_SECOND = 10.0
-"""Estimates of a live source that are kept each second."""
+"""Estimates of a live source that are kept each second, at first."""
+MOST_KEPT, MOST_EVENTS = 3000, 10_000
+"""Estimates and events that are kept at most: of a long run every second estimate is forgotten again and again."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ class TrackingSession:
         self._heard: list[LoadEvent] = []
         self._samples = self._live(source) if isinstance(source, SampleIntake) else self._replayed(source)
         self._trail: list[TrackedMoment] = []
-        self._events: list[LoadEvent] = []
+        self._thinned = 1
+        self._events: deque[LoadEvent] = deque(maxlen=MOST_EVENTS)
 
     def _given_noise(self, n_rows: int) -> Float[Array, " n_rows"]:
         given = np.array(self.options.noise, dtype=float)
@@ -185,7 +189,11 @@ class TrackingSession:
             share = number / self._n_samples if self._n_samples else None
             tracker = self.tracker
             moment = TrackedMoment(sample.t, tracker.parameters, tracker.nis, tracker.n_absorbed, events, share)
-            self._trail.append(moment)
+            if number % (self._every * self._thinned) == 0 or events:
+                self._trail.append(moment)
+            if len(self._trail) >= MOST_KEPT:
+                del self._trail[::2]
+                self._thinned *= 2
             yield moment
         if self.options.checkpoint is not None and isinstance(self.tracker, Tracker):
             save_checkpoint(self.tracker, self.options.checkpoint)

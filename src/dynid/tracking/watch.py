@@ -13,11 +13,11 @@ from dynid.arrays import Array, Float, Transform, freeze_arrays
 from dynid.chain.inertia import INERTIAL_UNITS
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
-from dynid.tracking import contact_bands, decisions, load_bank
+from dynid.tracking import contact_bands, decisions, load_bank, load_gauss
 from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_torque
 from dynid.tracking.health import Health, health_sentences, nis_band
 from dynid.tracking.load import KNOCK, EventKind, LoadEstimate, LoadEvent
-from dynid.tracking.load_body import pseudo_basis, typical_bodies
+from dynid.tracking.load_body import typical_bodies
 from dynid.tracking.noise import TorqueNoise
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays
 from dynid.tracking.samples import Sample, TrackedParameters
@@ -134,8 +134,8 @@ class LoadWatch:
         links, own = np.split(np.array(self.theta), [model.n_inertial])
         gears = links_on_gears(model)
         n_rows = self.n_rows
-        drift = np.zeros(n_rows + 3 * n + 10)
-        drift[n_rows : n_rows + 3 * n] = np.concatenate([noise.offset, noise.friction, noise.gain])
+        drift = np.zeros((n_rows, load_gauss.N_ERRORS))
+        drift[:n, 1:] = np.transpose([noise.offset, noise.friction, noise.gain])
         return load_bank.LoadConstants(
             rows=self.rows,
             terms=term_arrays(model),
@@ -143,7 +143,6 @@ class LoadWatch:
             gear=np.zeros(0) if gears is None else np.concatenate([np.array(gears).ravel(), np.zeros(10)]),
             own=np.array(own.reshape(n, len(model.terms))),
             inertia=np.array([float(term.is_inertia) for term in model.terms]),
-            E=pseudo_basis(),
             limits=np.array([self.max_mass, self.reach]),
             white=np.concatenate([noise.white, wrench]),
             slow=np.concatenate([noise.slow, 0.3 * wrench]),
@@ -255,8 +254,8 @@ class LoadWatcher:
     def covariance(self) -> Float[Array, "10 10"]:
         """Of the ten parameters (SI), with the uncertainty of drive gains and friction."""
         b = self._best
-        half = (np.triu(self.state.U[b].T, 1) + np.eye(self.state.x.shape[1])) * np.sqrt(self.state.D[b])
-        return (half @ half.T)[-10:, -10:]
+        half = (np.triu(self.state.U[b].T, 1) + np.eye(load_gauss.N_LOAD)) * np.sqrt(self.state.D[b])
+        return half @ half.T
 
     @property
     def estimate(self) -> LoadEstimate:

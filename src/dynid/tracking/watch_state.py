@@ -9,6 +9,7 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.tracking import contact_bands, decisions, load_bank
 from dynid.tracking.load_body import body_scratch, small_body
+from dynid.tracking.load_gauss import N_ERRORS, N_LOAD
 from dynid.tracking.rows import work_for
 
 __all__ = ["contact_state", "decision_state", "filter_bank"]
@@ -21,17 +22,18 @@ def filter_bank(
     c: load_bank.LoadConstants, priors: Sequence[Float[Array, "10 10"]]
 ) -> tuple[load_bank.LoadState, load_bank.LoadMemory]:
     """The filters before the first sample, with the covariance (SI) of each one's load, and their scratch."""
-    n, n_rows, n_x = len(c.own), len(c.white), len(c.drift)
-    variances = np.concatenate([c.slow**2, c.drift[n_rows : n_rows + 3 * n] ** 2, np.zeros(10)])
-    n_filters = len(priors)
-    U, D = np.stack([np.eye(n_x)] * n_filters), np.stack([np.maximum(variances, 1e-16)] * n_filters)
-    for b, prior in enumerate(priors):
-        U[b, -10:, -10:], D[b, -10:] = _factors(prior)
+    n, n_rows, n_filters = len(c.own), len(c.white), len(priors)
+    variances = c.drift**2
+    variances[:, 0] = c.slow**2
+    factors = [_factors(prior) for prior in priors]
     max_mass, reach = (float(limit) for limit in c.limits)
     state = load_bank.LoadState(
-        x=np.zeros((n_filters, n_x)),
-        U=U,
-        D=D,
+        p=np.zeros((n_filters, N_LOAD)),
+        U=np.stack([U for U, _ in factors]),
+        D=np.stack([D for _, D in factors]),
+        e=np.zeros((n_filters, n_rows, N_ERRORS)),
+        B=np.zeros((n_filters, n_rows, N_ERRORS, N_LOAD)),
+        C=np.stack([variances[:, :, None] * np.eye(N_ERRORS)] * n_filters),
         R=c.white**2,
         pace=np.ones(n_rows),
         pi=np.stack([small_body(FIRST_MASS * max_mass, reach)] * n_filters),
@@ -51,10 +53,16 @@ def filter_bank(
         friction=np.zeros(n),
         extra=np.zeros((2, n)),
         H=np.zeros((n_rows, 10)),
-        h=np.zeros(n_x),
-        b=np.zeros(n_x),
-        scale=np.zeros(n_x),
         gears=np.zeros(n),
+        loads=np.zeros(n),
+        fade=np.zeros(n_rows),
+        moved=np.zeros(N_LOAD),
+        he=np.zeros(N_ERRORS),
+        k=np.zeros(N_LOAD),
+        seen=np.zeros(N_ERRORS),
+        knows=np.zeros((n_rows, N_ERRORS + 1)),
+        f=np.zeros(N_LOAD),
+        b=np.zeros(N_LOAD),
     )
     return state, memory
 
@@ -64,7 +72,7 @@ def _factors(P: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, 
     # The Cholesky factor of the reversed matrix is the triangular factor from the last state on.
     L = np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]
     half = np.diag(L)
-    return np.array((L / half).T), half**2
+    return np.ascontiguousarray((L / half).T), half**2
 
 
 def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
