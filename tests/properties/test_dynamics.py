@@ -12,6 +12,7 @@ from dynid.regression.constraints.link_parameters import theta_from_p, theta_of
 from dynid.tracking import StateBound, StateMap
 from dynid.tracking.state_map import Entry
 from tests.properties.strategies import link_of, links, motion_of, robot_of, robots, seeds
+from tests.regression.arms import p_from_theta
 
 FRICTION = "viscous+coulomb+offset"
 

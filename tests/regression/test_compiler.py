@@ -19,6 +19,7 @@ from dynid.regression.constraints.constraints import Constraints, ParameterBound
 from dynid.regression.constraints.inertia_bounds import InertiaBound
 from dynid.regression.constraints.regions import Frustum, Hull, RegionUnion, Sphere
 from dynid.regression.constraints.user_functions import UserFunction
+from tests.regression.arms import p_from_theta
 from tests.robots import random_link
 
 INF = math.inf

@@ -23,6 +23,7 @@ from dynid.regression.retrieval.lagrangian import (
     clash,
     search_span,
 )
+from tests.regression.arms import p_from_theta
 
 INF = math.inf
 

@@ -35,6 +35,7 @@ from dynid.regression import (
 from dynid.regression.constraints.link_parameters import Links, theta_from_p, theta_of
 from dynid.regression.retrieval.body_factors import BodyFactors
 from dynid.regression.retrieval.lagrangian import Lagrangian
+from tests.regression.arms import p_from_theta
 
 LINK1 = Frustum.cylinder([0.0, -1.5, 0.0], [0.0, 0.0, 0.0], 0.15)
 LINK2 = RegionUnion(
