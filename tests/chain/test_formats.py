@@ -323,6 +323,24 @@ def test_the_effort_of_a_joint_is_what_its_actuators_can_give(actuators, effort,
     assert read_robot_file(write(tmp_path, text)).joints[0].limits.effort == effort
 
 
+@pytest.mark.parametrize(
+    ("shape", "half"),
+    [
+        ('<box size="0.2 0.4 0.6"/>', (0.1, 0.2, 0.3)),
+        ('<sphere radius="0.3"/>', (0.3, 0.3, 0.3)),
+        ('<cylinder radius="0.1" length="0.8"/>', (0.1, 0.1, 0.4)),
+        ('<capsule radius="0.1" length="0.8"/>', (0.1, 0.1, 0.5)),
+    ],
+)
+def test_the_box_around_a_shape_is_as_large_as_the_shape(shape, half, tmp_path):
+    place = '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>'
+    content = f"<collision>{place}<geometry>{shape}</geometry></collision>"
+    corners = read_bodies(write(tmp_path, one_joint(content))).bodies[-1].corners
+    x, y, z = half
+    np.testing.assert_allclose(corners.min(axis=0), [1.0 - y, 2.0 - x, 3.0 - z], atol=1e-12)
+    np.testing.assert_allclose(corners.max(axis=0), [1.0 + y, 2.0 + x, 3.0 + z], atol=1e-12)
+
+
 def test_bodies_are_blamed_by_their_place_in_the_file_or_by_name(tmp_path):
     path = write(tmp_path, ARM)
     tree = read_bodies(path)
