@@ -105,6 +105,24 @@ def test_parallel_axis_map_and_its_derivative(rng):
 
 
 @pytest.mark.parametrize("triangle", [True, False])
+def test_derivatives_of_constraints_are_those_of_the_link_they_are_about(triangle, rng):
+    model = TorqueModel(load_robot("panda"))
+    names = model.robot.link_names
+    asked = Constraints(
+        triangle=triangle,
+        total_mass=(1.0, 15.0),
+        com_regions={names[2]: LINK1, names[6]: LINK2},
+        symmetries=(Symmetry(names[4], plane="xz"),),
+        ties=(Tie("I3xx", "I6yy", 2.0, 0.01), Tie("mc7x", "c5x")),
+        pinned={"J6xz": 0.02},
+        functions=(UserFunction("heavier", lambda links: links[names[6]].mass - links[3].com[1]),),
+    )
+    p = p_from_theta(model.nominal(), 7) + 0.03 * rng.normal(size=70)
+    for rows in asked.compile(model).all_rows:
+        np.testing.assert_allclose(rows.slopes(p), central(rows.at, p, 1e-6), atol=2e-5)
+
+
+@pytest.mark.parametrize("triangle", [True, False])
 def test_every_body_factor_is_a_possible_body(rng, triangle):
     bodies = BodyFactors(3, 1e-6, triangle)
     x = rng.normal(size=30)
