@@ -25,8 +25,8 @@ from numba import njit
 from dynid.arrays import Array
 from dynid.tracking.load_body import BodyScratch, nearest_body
 from dynid.tracking.load_gauss import (
+    LOAD_SIZE,
     N_ERRORS,
-    N_LOAD,
     absorb_row_of_errors,
     absorb_row_of_load,
     errors_by_load,
@@ -252,7 +252,7 @@ def _time_update(c, s, b, dt, dq, m):
         for i in range(N_ERRORS):
             scale = fade if i == 0 else slower
             e[r, i] *= scale
-            for a in range(N_LOAD):
+            for a in range(LOAD_SIZE):
                 B[r, i, a] *= scale
             for j in range(N_ERRORS):
                 C[r, i, j] *= scale * (fade if j == 0 else slower)
@@ -263,11 +263,11 @@ def _time_update(c, s, b, dt, dq, m):
             variance += c.standstill[r] * c.standstill[r]
         C[r, 0, 0] += variance * (1.0 - fade * fade)
     # The load walks along one axis a sample, as far as is due to all of them.
-    turn = int(s.t[1] % N_LOAD)
-    for a in range(N_LOAD):
+    turn = int(s.t[1] % LOAD_SIZE)
+    for a in range(LOAD_SIZE):
         m.k[a] = 0.0
     m.k[turn] = c.walk[turn]
-    spread_load(s.U[b], s.D[b], B, C, m.k, turn, dt * N_LOAD, m.f, m.knows)
+    spread_load(s.U[b], s.D[b], B, C, m.k, turn, dt * LOAD_SIZE, m.f, m.knows)
 
 
 # Arrays one by one: to hand over all of a named tuple takes longer than the row.
@@ -276,19 +276,19 @@ def _time_update(c, s, b, dt, dq, m):
 def _rows_of(e, B, p, pi, moved, H, friction, per_load, is_joint, he, k):
     """Fill he and k with a row of the measurement at the filter's load; return what it predicts beyond the arm."""
     predicted, gain = 0.0, 1.0
-    for a in range(N_LOAD):
+    for a in range(LOAD_SIZE):
         predicted += H[a] * pi[a]
     # The arm already has the friction that the load adds at π; the rest is linear in the load.
     he[0], he[1], he[2], he[3] = 1.0, 0.0, 0.0, 0.0
     if is_joint:
         he[1], he[2], he[3] = 1.0, friction, predicted
         gain += per_load + e[3]
-        for a in range(N_LOAD):
+        for a in range(LOAD_SIZE):
             gain += B[3, a] * moved[a]
     errors_by_load(B, he, k)
     for i in range(N_ERRORS):
         predicted += he[i] * e[i]
-    for a in range(N_LOAD):
+    for a in range(LOAD_SIZE):
         h = gain * H[a]
         predicted += k[a] * moved[a] + h * (p[a] + moved[a] - pi[a])
         k[a] += h
@@ -303,7 +303,7 @@ def _absorb(c, s, b, m, tau, dt, adapt):
     n_rows, n_dof, moved = R.shape[0], c.own.shape[0], m.moved
     pi, H, he, k, seen, f, gains = s.pi[b], m.H, m.he, m.k, m.seen, m.f, m.b
     nis, likelihood, volume, count = 0.0, 0.0, 1.0, 0
-    for a in range(N_LOAD):
+    for a in range(LOAD_SIZE):
         moved[a] = 0.0
     for r in range(n_rows):
         if not np.isfinite(tau[r]):
@@ -326,12 +326,12 @@ def _absorb(c, s, b, m, tau, dt, adapt):
             likelihood -= 0.5 * ratio
         # The errors of a row are those at the load with which the sample began, until all rows are absorbed.
         there = innovation
-        for a in range(N_LOAD):
+        for a in range(LOAD_SIZE):
             there += k[a] * moved[a]
         absorb_row_of_errors(e[r], B[r], C[r], k, own + noise, there, seen)
         S = absorb_row_of_load(U, D, f, own + noise, gains)
         step = innovation / S
-        for a in range(N_LOAD):
+        for a in range(LOAD_SIZE):
             moved[a] += gains[a] * step
         if adapt:
             pace = min(0.05, dt / c.noise_time)
@@ -341,12 +341,12 @@ def _absorb(c, s, b, m, tau, dt, adapt):
             R[r] = min(most * most, max(least * least, value))
             fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
             s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + pace * min(1.0, fresh / S) * push)))
-    for a in range(N_LOAD):
+    for a in range(LOAD_SIZE):
         p[a] += moved[a]
     for r in range(n_rows):
         for i in range(N_ERRORS):
             step = 0.0
-            for a in range(N_LOAD):
+            for a in range(LOAD_SIZE):
                 step += B[r, i, a] * moved[a]
             e[r, i] += step
     s.likelihood[b] += likelihood - 0.5 * np.log(volume)
