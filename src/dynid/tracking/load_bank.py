@@ -33,6 +33,7 @@ from dynid.tracking.load_gauss import (
     row_variance,
     spread_load,
 )
+from dynid.tracking.load_noise import OUTLIER, adapt_noise, sweep_friction
 from dynid.tracking.rows import RowArrays, Work, other_rows, predict_rows
 from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity, renew_loaded_terms
 
@@ -52,12 +53,6 @@ __all__ = [
 NOTHING, PICKED, CONTACT, SAVED, OLDER = range(5)
 """Filters of the bank: the load is what it was; it changed; something touches the arm. The last two do not run: they
 are what the first was a moment ago, so that a hypothesis starts from before the change, not from its first samples."""
-OUTLIER = 4.0
-"""Standard deviations beyond which a row counts less: its weight falls as one over its size (Huber)."""
-LEAST_NOISE, MOST_NOISE = 0.05, 4.0
-"""White noise of a row over that of the identified model, at least and at most."""
-SLOWEST = 0.02
-"""Pace of slow errors over that of the model, at least: smooth errors change less from sample to sample."""
 
 
 class LoadConstants(NamedTuple):
@@ -122,6 +117,12 @@ class LoadState(NamedTuple):
     """(n_rows,) variances of the white noise."""
     pace: Array
     """(n_rows,) how fast slow errors change over what the model says; at most 1."""
+    spread: Array
+    """(2, n_rows) variance of an innovation over that of the filter, in motion and at standstill. Below 1 errors of
+    successive samples are alike, and the filter rightly counts each for less than one; above 1 the noise of the row is
+    larger by that for now."""
+    speed: Array
+    """(n_dof,) velocities of the sample before, rad/s or m/s."""
     pi: Array
     """(5, 10) the loads: always bodies, SI."""
     likelihood: Array
@@ -156,6 +157,10 @@ class LoadMemory(NamedTuple):
     """(n_rows, 10) rows of the load."""
     gears: Array
     """(n_dof,) torque that loads the gears, N·m or N."""
+    swept: Array
+    """(n_rows,) variance of friction that passed through standstill since the sample before, (N·m)² or N²;"""
+    more: Array
+    """(n_rows,) and of noise that is larger for now."""
     loads: Array
     """(n_dof,) the same with the load."""
     fade: Array
@@ -261,7 +266,7 @@ def _time_update(c, s, b, dt, dq, m):
         variance = std * std
         if r < dq.shape[0] and abs(dq[r]) < c.standstill_speed[r]:
             variance += c.standstill[r] * c.standstill[r]
-        C[r, 0, 0] += variance * (1.0 - fade * fade)
+        C[r, 0, 0] += variance * (1.0 - fade * fade) + m.swept[r]
     # The load walks along one axis a sample, as far as is due to all of them.
     turn = int(s.t[1] % LOAD_SIZE)
     for a in range(LOAD_SIZE):
@@ -298,7 +303,7 @@ def _rows_of(e, B, p, pi, moved, H, friction, per_load, is_joint, he, k):
 @njit(cache=True, nogil=True)
 @no_type_check
 def _absorb(c, s, b, m, tau, dt, adapt):
-    """Absorb every finite row of a sample; return the NIS over the number of rows, scaled to all rows."""
+    """Absorb every finite row of a sample; return the NIS of its innovations, scaled to all rows."""
     p, U, D, e, B, C, R = s.p[b], s.U[b], s.D[b], s.e[b], s.B[b], s.C[b], s.R
     n_rows, n_dof, moved = R.shape[0], c.own.shape[0], m.moved
     pi, H, he, k, seen, f, gains = s.pi[b], m.H, m.he, m.k, m.seen, m.f, m.b
@@ -313,11 +318,18 @@ def _absorb(c, s, b, m, tau, dt, adapt):
         carried = _rows_of(e[r], B[r], p, pi, moved, H[r], friction, per_load, r < n_dof, he, k)
         innovation = tau[r] - m.arm[r] - carried
         own, whole = row_variance(U, D, C[r], he, k, seen, f)
-        noise, S = R[r], whole + R[r]
-        ratio = innovation * innovation / S
-        nis += ratio
-        volume *= S
+        resting = 1 if r < n_dof and abs(s.speed[r]) < c.standstill_speed[r] else 0
+        spread, swept = s.spread[resting, r], m.swept[r]
+        expected = spread * (whole + R[r] - swept) + swept
+        nis += innovation * innovation / expected
         count += 1
+        if b == NOTHING:
+            m.more[r] = max(0.0, spread - 1.0) * (whole + R[r] - swept)
+        noise, S = R[r] + m.more[r], whole + R[r] + m.more[r]
+        if adapt:
+            adapt_noise(c, s, r, resting, innovation, whole + R[r], expected, swept, dt)
+        ratio = innovation * innovation / S
+        volume *= S
         if ratio > OUTLIER * OUTLIER:
             size = np.sqrt(ratio)
             likelihood -= OUTLIER * (size - 0.5 * OUTLIER)
@@ -333,14 +345,6 @@ def _absorb(c, s, b, m, tau, dt, adapt):
         step = innovation / S
         for a in range(LOAD_SIZE):
             moved[a] += gains[a] * step
-        if adapt:
-            pace = min(0.05, dt / c.noise_time)
-            push = min(ratio, OUTLIER * OUTLIER) - 1.0
-            least, most = c.white[r] * LEAST_NOISE, c.white[r] * MOST_NOISE
-            value = R[r] * (1.0 + pace * (noise / S) * push)
-            R[r] = min(most * most, max(least * least, value))
-            fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
-            s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + pace * min(1.0, fresh / S) * push)))
     for a in range(LOAD_SIZE):
         p[a] += moved[a]
     for r in range(n_rows):
@@ -364,6 +368,7 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
         return False
     dt = 0.0 if np.isnan(s.t[0]) else min(t - s.t[0], c.gap)
     predict_arm(c, s, m, dt, q, dq, ddq)
+    sweep_friction(c, s, m, dq)
     for r in range(s.R.shape[0]):
         m.fade[r] = np.exp(-dt * s.pace[r] / c.memory[r])
     m.fade[s.R.shape[0]], m.fade[s.R.shape[0] + 1] = np.exp(-dt / c.touch_time), np.exp(-dt / c.drift_time)

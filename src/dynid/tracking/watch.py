@@ -13,8 +13,8 @@ from dynid.arrays import Array, Float, Transform, freeze_arrays
 from dynid.chain.inertia import INERTIAL_UNITS
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
-from dynid.tracking import contact_bands, decisions, load_bank, load_gauss
-from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_torque
+from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank, load_gauss
+from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_torque, link_lengths
 from dynid.tracking.health import Health, health_sentences, nis_band
 from dynid.tracking.load import KNOCK, EventKind, LoadEstimate, LoadEvent
 from dynid.tracking.load_body import typical_bodies
@@ -180,6 +180,12 @@ class LoadWatch:
             prior=0.5 * self.max_mass * self.scale[:4],
             touch=np.array(contact_torque(model.robot)[-1]),
             link_touch=contact_torque(model.robot),
+            link_prior=np.log(link_lengths(model.robot)),
+            jumps=contact_jumps.JumpConstants(
+                usual=contact_jumps.jump_variance(noise.white, noise.slow, noise.memory, 1.0 / self.rate_hz),
+                force=np.full(3, TOUCH_FORCE),
+                threshold=float(contact_jumps.JUMP_TAILS * stats.chi2.isf(share, 3)),
+            ),
         )
 
     @cached_property
@@ -211,7 +217,7 @@ class LoadWatcher:
         self.options = options
         self.constants, self.bands, self.rules = options.constants, options.bands, options.rules
         self.state, self.memory = filter_bank(self.constants, [options.prior(mass) for mass in options.prior_masses])
-        self.contact = contact_state(self.constants)
+        self.contact = contact_state(self.constants, self.bands.jumps)
         self.decision = decision_state()
         n = options.model.n_dof
         self._q, self._dq, self._ddq = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -362,7 +368,8 @@ class LoadWatcher:
             return LoadEvent(kind, t, mass, torque, std, t - float(n[decisions.BEGAN]))
         # While it comes, what is seen now; once it is over, what was seen where it was strongest.
         now = kind == "contact" and n[decisions.LINK] >= 0.0
-        torque, band = (torque, self.contact.band.copy()) if now else self.contact.peak.copy()
+        seen = self.contact.jumps.value if n[decisions.SUDDEN] > 0.0 else np.array([torque, self.contact.band])
+        torque, band = seen.copy() if now else self.contact.peak.copy()
         link, robot = int(contact_bands.touched_link(self.bands, torque, band)), self.options.model.robot
         nature: Literal["knock", "push"] = "knock" if n[decisions.RISE] < KNOCK else "push"
         delay = t - float(n[decisions.BEGAN]) if kind == "contact" else np.nan

@@ -10,7 +10,7 @@ from numba import njit, types
 from numba.experimental import structref
 
 from dynid.arrays import Array, Float
-from dynid.tracking import contact_bands, decisions, load_bank
+from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank
 from dynid.tracking.load_body import body_scratch, small_body
 from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS
 from dynid.tracking.rows import work_for
@@ -41,6 +41,8 @@ def filter_bank(
         C=np.stack([variances[:, :, None] * np.eye(N_ERRORS)] * n_filters),
         R=c.white**2,
         pace=np.ones(n_rows),
+        spread=np.ones((2, n_rows)),
+        speed=np.full(n, np.nan),
         pi=np.stack([small_body(FIRST_MASS * max_mass, reach)] * n_filters),
         likelihood=np.zeros(n_filters),
         touched=np.zeros(n_filters),
@@ -59,6 +61,8 @@ def filter_bank(
         extra=np.zeros((2, n)),
         H=np.zeros((n_rows, 10)),
         gears=np.zeros(n),
+        swept=np.zeros(n_rows),
+        more=np.zeros(n_rows),
         loads=np.zeros(n),
         fade=np.zeros(n_rows + 2),
         moved=np.zeros(LOAD_SIZE),
@@ -80,7 +84,7 @@ def _factors(P: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, 
     return np.ascontiguousarray((L / half).T), half**2
 
 
-def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
+def contact_state(c: load_bank.LoadConstants, jumps: contact_jumps.JumpConstants) -> contact_bands.BandState:
     """The contact watch before the first sample."""
     n, n_states = len(c.own), len(c.terms.state_code)
     z = np.zeros
@@ -103,6 +107,20 @@ def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
         acceleration=z(n),
         H=z((n, 4)),
         A=z((4, 5)),
+        impulse=z(n),
+        shake=z(n),
+        near=z(n),
+        jumps=contact_jumps.JumpState(
+            fast=z(n),
+            base=z(n),
+            value=np.ones((2, n)),
+            between=z(n),
+            usual=np.array(jumps.usual),
+            J=z((n, 3)),
+            A=z((3, 4)),
+            frame=z(24),
+            numbers=z(4),
+        ),
         numbers=np.array([np.nan, 0.0, 0.0, 0.0]),
     )
 
@@ -110,7 +128,9 @@ def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
 def decision_state() -> decisions.DecisionState:
     """The decision before the first sample: the load is unknown."""
     numbers = np.full(decisions.N_NUMBERS, np.nan)
-    numbers[[decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART]] = 0.0
+    numbers[
+        [decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART, decisions.SUDDEN]
+    ] = 0.0
     numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
     numbers[decisions.LAST_BEYOND] = -np.inf
     return decisions.DecisionState(numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64))
