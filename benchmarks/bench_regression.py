@@ -96,6 +96,24 @@ def peer_seconds(model: TorqueModel, base: BaseParameters, motion: Motion, tau: 
     return (time.perf_counter() - started) / n
 
 
+def reading_seconds(samples: Samples, n_samples: int) -> tuple[float, float]:
+    """Time of reading the bytes of as many samples: from memory, and from a file that the system has cached, s."""
+    (segment,) = samples.segments
+    table = np.column_stack([segment.motion.q, segment.motion.dq, segment.motion.ddq, segment.tau])
+    turns = -(-n_samples // len(table))
+    started = time.perf_counter()
+    for _ in range(turns):
+        np.add.reduce(table, axis=None)
+    memory = time.perf_counter() - started
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "log.bin"
+        table.tofile(file)
+        started = time.perf_counter()
+        for _ in range(turns):
+            np.fromfile(file)
+        return memory, time.perf_counter() - started
+
+
 def run(*, quick: bool = False) -> Iterator[Item]:
     """Ratios measured in one run."""
     robot = load_robot("panda")
@@ -118,6 +136,9 @@ def run(*, quick: bool = False) -> Iterator[Item]:
         None if quick else 650.0,
         "thousand samples/s",
     )
+    memory_time, file_time = reading_seconds(samples, n_stream)
+    yield Line("the same over the limit, reading its bytes (q, dq, ddq, tau) from memory", seconds / memory_time)
+    yield Line("the same over reading its bytes from a cached file", seconds / file_time)
     yield Line("memory growth over the stream", growth, 50.0, "MB", bound="at most")
     yield Line("a fit: Pinocchio loop + lstsq over dynid", peer / (seconds / n_stream), None if quick else 15.0)
     if not quick:

@@ -25,7 +25,7 @@ from dynid.arrays import Array
 from dynid.tracking.contact import momentum
 from dynid.tracking.contact_jumps import JumpConstants, JumpState, explained, watch_jumps
 from dynid.tracking.load_bank import NOTHING
-from dynid.tracking.load_gauss import row_variance
+from dynid.tracking.load_gauss import errors_by_load, row_variance
 from dynid.tracking.rows import predict_rows
 from dynid.tracking.terms import begin_path, fill_terms, follow_path, keep_to_velocity
 
@@ -211,9 +211,10 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
 def _unsure(s, m, j):
     """Variance of one torque from what is not known of offset, friction and load."""
     m.he[0], m.he[1], m.he[2], m.he[3] = 0.0, 1.0, m.friction[j], 0.0
+    errors_by_load(s.B[NOTHING, j], m.he, m.k)
     for a in range(m.k.shape[0]):
-        m.k[a] = m.H[j, a]
-    _, whole = row_variance(s.U[NOTHING], s.D[NOTHING], s.B[NOTHING, j], s.C[NOTHING, j], m.he, m.k, m.seen, m.f)
+        m.k[a] += m.H[j, a]
+    _, whole = row_variance(s.U[NOTHING], s.D[NOTHING], s.C[NOTHING, j], m.he, m.k, m.seen, m.f)
     return whole
 
 

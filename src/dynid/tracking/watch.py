@@ -22,7 +22,7 @@ from dynid.tracking.noise import TorqueNoise
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays
 from dynid.tracking.samples import Sample, TrackedParameters
 from dynid.tracking.terms import links_on_gears, term_arrays
-from dynid.tracking.watch_state import contact_state, decision_state, filter_bank
+from dynid.tracking.watch_state import contact_state, decision_state, filter_bank, hear_held, hold, step_held
 
 __all__ = ["LoadWatch", "LoadWatcher"]
 
@@ -220,8 +220,12 @@ class LoadWatcher:
         self.contact = contact_state(self.constants, self.bands.jumps)
         self.decision = decision_state()
         n = options.model.n_dof
-        self._q, self._dq, self._ddq = np.zeros((3, n))
+        self._q, self._dq, self._ddq = np.zeros(n), np.zeros(n), np.zeros(n)
         self._tau = np.full(options.n_rows, np.nan)
+        self._held = hold(
+            self.bands, self.contact, self.constants, self.state, self.memory, self.decision, self.rules,
+            self._q, self._dq, self._ddq, self._tau,
+        )  # fmt: skip
         self._heard = False
         self.n_absorbed = 0
         """Samples in the estimate."""
@@ -321,19 +325,7 @@ class LoadWatcher:
             raise TrackingError("contacts need velocities and torques; log dq and tau")
         self._q[:], self._dq[:] = sample.q, sample.dq
         self._tau[: len(self._q)] = sample.tau
-        decisions.hear(
-            self.bands,
-            self.contact,
-            self.constants,
-            self.state,
-            self.memory,
-            self.decision,
-            self.rules,
-            float(sample.t),
-            self._q,
-            self._dq,
-            self._tau,
-        )
+        hear_held(self._held, float(sample.t))
         return self._events(float(sample.t))
 
     def step(self, sample: Sample) -> tuple[LoadEvent, ...]:
@@ -349,19 +341,7 @@ class LoadWatcher:
         self._tau[:n] = sample.tau
         if len(self._tau) > n:
             self._tau[n:] = np.nan if sample.base_wrench is None else sample.base_wrench
-        taken = decisions.watch_sample(
-            self.constants,
-            self.state,
-            self.memory,
-            self.decision,
-            self.rules,
-            float(sample.t),
-            self._q,
-            self._dq,
-            self._ddq,
-            self._tau,
-        )
-        if not taken:
+        if not step_held(self._held, float(sample.t)):
             self.n_skipped += 1
             return heard
         self.n_absorbed += 1

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, no_type_check
 
 import numpy as np
+from numba import njit, types
+from numba.experimental import structref
 
 from dynid.arrays import Array, Float
 from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank
@@ -12,10 +15,12 @@ from dynid.tracking.load_body import body_scratch, small_body
 from dynid.tracking.load_gauss import N_ERRORS, N_LOAD
 from dynid.tracking.rows import work_for
 
-__all__ = ["contact_state", "decision_state", "filter_bank"]
+__all__ = ["contact_state", "decision_state", "filter_bank", "hear_held", "hold", "step_held"]
 
 FIRST_MASS = 0.01
 """Mass of the body that every filter starts from, over the heaviest load."""
+HELD = ("bands", "contact", "constants", "state", "memory", "decision", "rules", "q", "dq", "ddq", "tau")
+"""What compiled code holds of a watcher: its parts, and the sample of now (SI)."""
 
 
 def filter_bank(
@@ -59,7 +64,7 @@ def filter_bank(
         swept=np.zeros(n_rows),
         more=np.zeros(n_rows),
         loads=np.zeros(n),
-        fade=np.zeros(n_rows),
+        fade=np.zeros(n_rows + 2),
         moved=np.zeros(N_LOAD),
         he=np.zeros(N_ERRORS),
         k=np.zeros(N_LOAD),
@@ -129,3 +134,40 @@ def decision_state() -> decisions.DecisionState:
     numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
     numbers[decisions.LAST_BEYOND] = -np.inf
     return decisions.DecisionState(numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64))
+
+
+@structref.register
+class HeldType(types.StructRef):  # type: ignore[misc]
+    """Kind of `Held` in compiled code."""
+
+    def preprocess_fields(self, fields: Any) -> Any:
+        """Types without values: any number of a kind will do."""
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+class Held(structref.StructRefProxy):  # type: ignore[misc]
+    """All arrays of a watcher behind one pointer: to hand over each one anew takes longer than a step."""
+
+
+structref.define_proxy(Held, HeldType, list(HELD))
+
+
+@njit(cache=True)
+@no_type_check
+def hold(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau):
+    """The parts of a watcher as compiled code holds them; the arrays stay the same."""
+    return Held(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def hear_held(w, t):
+    """`decisions.hear` of the sample that is held."""
+    decisions.hear(w.bands, w.contact, w.constants, w.state, w.memory, w.decision, w.rules, t, w.q, w.dq, w.tau)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def step_held(w, t):
+    """`decisions.watch_sample` of the sample that is held."""
+    return decisions.watch_sample(w.constants, w.state, w.memory, w.decision, w.rules, t, w.q, w.dq, w.ddq, w.tau)

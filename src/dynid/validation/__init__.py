@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dynid.validation.verdict import Verdict as Verdict
     from dynid.validation.verdict import judge as judge
 
-MODULES = ("band", "torque", "left_out", "rollout", "verdict")
+MODULES = ("band", "torque", "left_out", "rollout", "simulator", "verdict")
 """The order of this folder: a module imports only those before it."""
 
 __all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from dynid.workflow.reduction import ReducedModel as ReducedModel
     from dynid.workflow.retrieve import ModelRetrieval as ModelRetrieval
     from dynid.workflow.reverse import ReverseIdentification as ReverseIdentification
-    from dynid.workflow.rollout import ModelRollout as ModelRollout
-    from dynid.workflow.rollout import RolledModel as RolledModel
+    from dynid.workflow.rollout_result import ModelRollout as ModelRollout
+    from dynid.workflow.rollout_result import RolledModel as RolledModel
     from dynid.workflow.simulate_options import SimulateKeywords as SimulateKeywords
     from dynid.workflow.simulation import Simulation as Simulation
     from dynid.workflow.track import ModelTracking as ModelTracking
@@ -45,6 +45,7 @@ MODULES = (
     "logs",
     "provenance",
     "workers",
+    "rollout_result",
     "contract",
     "prediction",
     "fit_options",
@@ -55,6 +56,7 @@ MODULES = (
     "reduction",
     "identification",
     "references",
+    "rolling",
     "shooting",
     "other_fits",
     "motion_choice",
@@ -71,6 +73,7 @@ MODULES = (
     "track",
     "live_view",
     "live_buffers",
+    "live_torque",
     "live_run",
     "info",
     "check",
