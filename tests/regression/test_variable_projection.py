@@ -10,7 +10,7 @@ from scipy.optimize import lsq_linear
 
 from dynid.arrays import Array
 from dynid.dynamics import Asymmetric, Coulomb, Offset, Tanh, TorqueModel, Viscous, base_parameters
-from dynid.recording import LowPass
+from dynid.recording import Conditioning, LowPass
 from dynid.regression import friction_rows
 from dynid.regression.friction.refine import (
     Picked,
@@ -132,6 +132,51 @@ def test_the_search_takes_fewer_samples_a_second_and_averages_the_torque(every, 
             np.testing.assert_array_equal(
                 getattr(after.motion, name), getattr(before.motion, name)[groups[:, step // 2]]
             )
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("coupled", [False, True])
+def test_rows_for_friction_are_the_low_passed_rows_of_the_drives(coupled, known, rng):
+    C = np.array([[1.0, 0.0], [0.5, 1.2]]) if coupled else np.eye(2)
+    model = TorqueModel(replace(ARM, transmission=C) if coupled else ARM)
+    base, theta, logs = base_parameters(model), model.nominal(), []
+    for seconds in (12.0, 8.0):
+        recording = log_of(model, theta, exciting_motion(ARM, rng, seconds=seconds), rng)
+        logs.append(Conditioning(cutoff_hz=5.0, min_velocity=0.1).plan(recording).apply(recording))
+    found = friction_rows(model, None if known else base, logs, 0.9 * theta if known else None)
+    Y, tau, full, fast, time, offset = [], [], [], [], [], 0.0
+    for samples in logs:
+        (segment,), plan = samples.segments, samples.plan
+        motion, pick = segment.motion, slice(plan.low_pass.half_length, None, plan.every)
+        left = segment.tau - model.torque(motion, 0.9 * theta) if known else segment.tau
+        passed = [plan.low_pass.thinned(x, plan.every) for x in (left, segment.tau)]
+        n = len(passed[0])
+        regressor = model.regressor(motion)[:, :, base.independent]
+        wide = plan.low_pass.thinned(regressor.reshape(len(regressor), -1), plan.every).reshape(n, 2, -1)
+        to_motors = np.linalg.inv(C.T)
+        Y.append(np.einsum("ij,njk->nik", to_motors, wide))
+        tau.append(passed[0] @ to_motors.T)
+        full.append(passed[1] @ to_motors.T)
+        fast.append(np.abs(motion.dq[pick][:n]) >= 0.1)
+        time.append(offset + motion.t[pick][:n] - motion.t[0])
+        offset = time[-1][-1]
+    keep, at = np.concatenate(fast), np.concatenate(time)
+    share = (at - at[0]) / (at[-1] - at[0])
+    n_blocks = max(int((at[-1] - at[0]) / 2.0), 12)  # ten over the cut-off of 5 Hz
+    assert not keep.all()
+    for j in range(2):
+        used = keep[:, j]
+        np.testing.assert_allclose(found.tau[j], np.concatenate(tau)[used, j], atol=1e-9)
+        if known:
+            assert found.Y[j].shape[1] == 0
+        else:
+            np.testing.assert_allclose(found.Y[j], np.concatenate(Y)[used, j], atol=1e-9)
+        np.testing.assert_allclose(found.power[j], np.mean(np.concatenate(full)[used, j] ** 2))
+        np.testing.assert_array_equal(found.fold[j], np.minimum(np.floor(share * N_FOLDS), N_FOLDS - 1)[used])
+        np.testing.assert_array_equal(found.block[j], np.minimum(np.floor(share * n_blocks), n_blocks - 1)[used])
+        np.testing.assert_array_equal(found.keep[j], used)
+    motor = [segment.motion.dq @ C.T for log in logs for segment in log.segments]
+    np.testing.assert_allclose(found.speed, np.max(np.abs(np.concatenate(motor)), axis=0))
 
 
 def test_what_was_known_before_counts_as_further_rows_beside_every_fold(rows, rng):
