@@ -109,8 +109,11 @@ def test_the_colour_of_noise_is_the_most_likely_one(
         S = white**2 / RATE_HZ + 2.0 * slow**2 * memory / (1.0 + (2.0 * np.pi * f * memory) ** 2)
         return float(count @ (np.log(S) + P[:, 0] / S))
 
+    def improbability(x: Array) -> float:
+        return cost(*np.exp(x))
+
     start = np.log([found.band_white_std[0], found.slow_std[0], found.memory[0]])
-    best = optimize.minimize(lambda x: cost(*np.exp(x)), start, method="Nelder-Mead", tol=1e-4)
+    best = optimize.minimize(improbability, start, method="Nelder-Mead", tol=1e-4)
     # The grid has 60 memories and 60 ratios: half a step off costs far less than the 0.5 that one σ would.
     assert cost(*np.exp(start)) - best.fun < 0.2
     np.testing.assert_allclose(np.exp(start), np.exp(best.x), rtol=0.15)

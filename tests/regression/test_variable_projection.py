@@ -12,6 +12,7 @@ from dynid.arrays import Array
 from dynid.dynamics import Asymmetric, Coulomb, Offset, Tanh, TorqueModel, Viscous, base_parameters
 from dynid.recording import Conditioning, LowPass
 from dynid.regression import friction_rows
+from dynid.regression.friction.choice import _Search
 from dynid.regression.friction.refine import (
     Picked,
     Rigid,
@@ -76,7 +77,9 @@ def rows() -> FrictionRows:
 WEIGHTS = np.array([2.0, 0.5])
 
 
-def everything(rows: FrictionRows, friction: list[Array], use: list[Array] | None = None) -> tuple[Array, Array]:
+def everything(
+    rows: FrictionRows, friction: list[Array], use: list[Array] | None = None, weights: Array = WEIGHTS
+) -> tuple[Array, Array]:
     """All rows weighted, with the rigid columns and each drive's own friction columns; some rows where `use` says."""
     widths = [F.shape[1] for F in friction]
     A, b = [], []
@@ -84,8 +87,8 @@ def everything(rows: FrictionRows, friction: list[Array], use: list[Array] | Non
         own = np.zeros((len(F), sum(widths)))
         own[:, sum(widths[:j]) : sum(widths[: j + 1])] = F
         keep = slice(None) if use is None else use[j]
-        A.append((np.hstack([rows.Y[j], own]) * WEIGHTS[j])[keep])
-        b.append((rows.tau[j] * WEIGHTS[j])[keep])
+        A.append((np.hstack([rows.Y[j], own]) * weights[j])[keep])
+        b.append((rows.tau[j] * weights[j])[keep])
     return np.vstack(A), np.concatenate(b)
 
 
@@ -177,6 +180,33 @@ def test_rows_for_friction_are_the_low_passed_rows_of_the_drives(coupled, known,
         np.testing.assert_array_equal(found.keep[j], used)
     motor = [segment.motion.dq @ C.T for log in logs for segment in log.segments]
     np.testing.assert_allclose(found.speed, np.max(np.abs(np.concatenate(motor)), axis=0))
+
+
+def test_residuals_weights_and_memory_of_the_search_are_those_of_one_joint_fit(rows):
+    search = _Search(rows, True, (False, False))
+    columns = [np.hstack(pair) for pair in zip(rows.columns(Viscous()), rows.columns(Coulomb()), strict=True)]
+
+    def residuals(weights):
+        A, b = everything(rows, columns, weights=weights)
+        miss = b - A @ least(A, b)
+        return [part / w for part, w in zip(np.split(miss, [len(rows.tau[0])]), weights, strict=True)]
+
+    for found, expected in zip(search._residuals(columns, WEIGHTS), residuals(WEIGHTS), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    weights = 1.0 / np.sqrt(rows.power)
+    for _ in range(4):
+        weights = np.array([1.0 / np.sqrt(np.mean(rest**2)) for rest in residuals(weights)])
+    np.testing.assert_allclose(search.weights(columns), weights, rtol=1e-5)
+    counts = []
+    for rest in residuals(WEIGHTS):
+        rest = rest - rest.mean()
+        memory = np.correlate(rest, rest, "full")[len(rest) - 1 :]
+        first = int(np.argmax(memory < 0.0))
+        counts.append(1.0 + 2.0 * np.sum(memory[1:first]) / memory[0])
+    assert search.rows_as_one(columns, WEIGHTS) == pytest.approx(np.median(counts), rel=1e-4)
+    A, b = everything(rows, columns)
+    links = rows.base.lift(least(A, b)[: rows.base.n_base])[: rows.model.n_inertial]
+    np.testing.assert_allclose(search.links(columns, WEIGHTS).ravel(), links, atol=1e-5 * np.abs(links).max())
 
 
 def test_what_was_known_before_counts_as_further_rows_beside_every_fold(rows, rng):
