@@ -8,6 +8,7 @@ from dynid.tracking.load_gauss import (
     N_LOAD,
     absorb_row_of_errors,
     absorb_row_of_load,
+    errors_by_load,
     row_variance,
     spread_load,
 )
@@ -28,8 +29,9 @@ class Given:
 
     def absorb(self, r, he, h, z, noise):
         innovation = z - he @ self.e[r] - h @ self.p
-        self.k[:] = h
-        own, whole = row_variance(self.U, self.D, self.B[r], self.C[r], he, self.k, self.seen, self.f)
+        errors_by_load(self.B[r], he, self.k)
+        self.k += h
+        own, whole = row_variance(self.U, self.D, self.C[r], he, self.k, self.seen, self.f)
         absorb_row_of_errors(self.e[r], self.B[r], self.C[r], self.k, own + noise, innovation, self.seen)
         S = absorb_row_of_load(self.U, self.D, self.f, own + noise, self.b)
         assert pytest.approx(whole + noise, rel=1e-12) == S
@@ -44,7 +46,7 @@ class Given:
         self.C += np.diag(variances)
 
     def spread(self, u, variance):
-        spread_load(self.U, self.D, self.B, self.C, u.copy(), variance, self.f, np.zeros((N_ROWS, N_ERRORS + 1)))
+        spread_load(self.U, self.D, self.B, self.C, u.copy(), -1, variance, self.f, np.zeros((N_ROWS, N_ERRORS + 1)))
 
     @property
     def mean(self):

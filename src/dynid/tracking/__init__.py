@@ -6,6 +6,7 @@ from dynid.lazy import exported_names, lazy_names
 from dynid.tracking.health import health as health
 
 if TYPE_CHECKING:
+    from dynid.tracking.arm_setup import arm_filter as arm_filter
     from dynid.tracking.checkpoint import resume as resume
     from dynid.tracking.checkpoint import save_checkpoint as save_checkpoint
     from dynid.tracking.contact import ContactObserver as ContactObserver
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from dynid.tracking.session import TrackingResult as TrackingResult
     from dynid.tracking.session import TrackingSession as TrackingSession
     from dynid.tracking.setup import TrackingOptions as TrackingOptions
-    from dynid.tracking.setup import arm_filter as arm_filter
     from dynid.tracking.setup import load_watch as load_watch
     from dynid.tracking.sources.counts import StreamCounts as StreamCounts
     from dynid.tracking.sources.feeds import StreamFeed as StreamFeed
@@ -56,11 +56,15 @@ if TYPE_CHECKING:
 
 MODULES = (
     "terms",
+    "row_filter",
     "rows",
     "state_kernels",
     "state_map",
+    "arm_cone",
+    "factors",
     "core",
     "samples",
+    "visibility",
     "filter",
     "health",
     "checkpoint",
@@ -69,9 +73,12 @@ MODULES = (
     "noise",
     "load_body",
     "load_gauss",
+    "load_noise",
     "load_bank",
     "hypotheses",
+    "contact_jumps",
     "contact_bands",
+    "decision_rules",
     "decisions",
     "contact_force",
     "load",
@@ -79,6 +86,7 @@ MODULES = (
     "watch",
     "sources",
     "setup",
+    "arm_setup",
     "session",
 )
 """The order of this folder: a module imports only those before it."""

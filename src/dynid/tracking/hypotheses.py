@@ -40,7 +40,7 @@ def branch_load(c, s, m, source):
     for way in range(N_LOAD):
         for a in range(N_LOAD):
             m.k[a] = c.jump[way, a]
-        spread_load(s.U[PICKED], s.D[PICKED], s.B[PICKED], s.C[PICKED], m.k, 1.0, m.f, m.knows)
+        spread_load(s.U[PICKED], s.D[PICKED], s.B[PICKED], s.C[PICKED], m.k, -1, 1.0, m.f, m.knows)
     s.likelihood[NOTHING], s.likelihood[PICKED] = 0.0, 0.0
 
 

@@ -147,9 +147,8 @@ class SampleIntake:
                 self._n_garbage += 1
                 self._complaint = str(message)
                 continue
-            sample = self._order.accept(message, arrival)
             self._heard, self.arrival = time.monotonic(), arrival
-            if sample is not None:
+            for sample in self._order.accept(message, arrival):
                 found += self._delay.step(sample)
         return found
 
