@@ -41,6 +41,8 @@ RATE_SAMPLES, RATE_PATIENCE = 60, 2.0
 """Samples, or time in s, over which the rate of a source is measured before the filter starts."""
 BEHIND = 0.3
 """Time in s from the arrival of a sample to its estimate beyond which the run is said to be behind."""
+LINGER = 2.0
+"""Time in s that a contact which is over stays in view: a knock takes a tenth of a second, a glance longer."""
 BREATHER = 1.0
 """Time in s before the filter starts again after an error."""
 
@@ -83,7 +85,7 @@ class LiveRun:
         self._asked: deque[Callable[[], None]] = deque()
         self._thread = threading.Thread(target=self._run, name="dynid live", daemon=True)
         self._next_view, self._cpu = 0.0, 0.0
-        self._touched = ""
+        self._touched, self._seen_contact = "", -np.inf
         self._predicted = LiveTorque(known, 100, 1.0 / VIEWS_PER_SECOND)
         self.view = self._first_view()
         """The latest."""
@@ -251,9 +253,14 @@ class LiveRun:
         self._events.append(LiveEvent(event.t, event.kind, event.mass, detail))
 
     def _contact(self, watcher: LoadWatcher, q: Float[Array, " n_dof"]) -> LiveContact | None:
-        if not watcher.in_contact:
-            return None
-        return live_contact(self.known.robot, q, self._touched, watcher.external_torque)
+        """What touches the arm; of what is over, for a while, what it was when it was strongest."""
+        now, before = time.monotonic(), self.view.contact
+        if watcher.in_contact:
+            self._seen_contact = now
+            found = live_contact(self.known.robot, q, self._touched, watcher.external_torque)
+            weaker = before is not None and found is not None and before.name == found.name and before.size > found.size
+            return before if weaker else found
+        return before if now - self._seen_contact < LINGER else None
 
     def _note(self, kind: str) -> None:
         self._events.append(LiveEvent(self.view.t, kind, self.view.load.mass))
