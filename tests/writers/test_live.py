@@ -222,7 +222,7 @@ def test_texts_of_a_source_are_never_markup(known, log):
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ("/home/someone/my_logs/run.csv: no joint q7", "run.csv: no joint q7"),
+        ("/data/someone/my_logs/run.csv: no joint q7", "run.csv: no joint q7"),
         (r"cannot read '/srv/a/b.csv' or C:\data\arm\x.csv", "cannot read 'b.csv' or x.csv"),
         ("2.0 kg at 10 N·m/A, and/or 3/4", "2.0 kg at 10 N·m/A, and/or 3/4"),
     ],

@@ -110,19 +110,19 @@ class LiveRun:
 
     def reset(self) -> None:
         """Forget the load and start again."""
-        self._ask(lambda: self._start_again("reset"))
+        self._asked.append(lambda: self._start_again("reset"))
 
     def tare(self) -> None:
         """What the arm carries now is part of it: the load starts from there."""
-        self._ask(self._tare)
+        self._asked.append(self._tare)
 
     def mark(self, text: str = "mark") -> None:
         """Put a mark into the list of events."""
-        self._ask(lambda: self._note(text))
+        self._asked.append(lambda: self._note(text))
 
     def record_anew(self) -> None:
         """Forget the samples kept so far."""
-        self._ask(self._samples.clear)
+        self._asked.append(self._samples.clear)
 
     def use(self, known: IdentifiedModel, why: str) -> None:
         """Go on with another model."""
@@ -131,7 +131,7 @@ class LiveRun:
             self.known = known
             self._start_again(why)
 
-        self._ask(change)
+        self._asked.append(change)
 
     def recording(self, since: float = -np.inf) -> Recording:
         """What was kept of the samples, from time `since` (s) on, as a log.
@@ -161,9 +161,6 @@ class LiveRun:
     def events(self) -> tuple[LiveEvent, ...]:
         """What happened so far, the oldest first."""
         return tuple(self._events)
-
-    def _ask(self, what: Callable[[], None]) -> None:
-        self._asked.append(what)
 
     # The thread.
 
