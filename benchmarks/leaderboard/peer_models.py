@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import dynid
 from benchmarks.leaderboard.arms import Arm
@@ -25,8 +27,8 @@ PeerFit = tuple[dynid.TorqueModel, Float[Array, " n_params"], float, str]
 """Model, θ (SI), seconds of the fit alone, and what a reader has to know."""
 WINDOW = 0.5
 """s; the length of the rollouts that mujoco.sysid is given, as the leaderboard judges them."""
-MOST_SAMPLES = 2500
-"""Samples of a log that mujoco.sysid is given at the most: it takes minutes already."""
+MOST_WINDOWS = 24
+"""Rollouts that mujoco.sysid is given, spread over all training logs: it takes minutes already."""
 
 
 def _robot_and_logs(arm: Arm, read: LogSettings) -> tuple[str, Robot, list[Samples]]:
@@ -49,14 +51,18 @@ def _rows(logs: list[Samples]) -> dict[str, Array]:
     }
 
 
-def _gravity(robot: Robot) -> None:
-    """A URDF has no gravity: peers assume that of the earth along −z.
-
-    Raises:
-        PeerError: the arm hangs or stands otherwise.
-    """
-    if not np.allclose(robot.gravity[:2], 0.0, atol=1e-6) or robot.gravity[2] > 0.0:
-        raise PeerError(f"its gravity is −z and cannot be set; this arm's is {robot.gravity.tolist()} m/s²")
+def _upright(text: str, robot: Robot) -> str:
+    """The URDF on a base that is turned until gravity is along −z: a URDF has none, and peers assume the earth's."""
+    down = robot.gravity / np.linalg.norm(robot.gravity)
+    turn, _ = Rotation.align_vectors([[0.0, 0.0, -1.0]], [down])
+    if turn.magnitude() < 1e-9:
+        return text
+    rpy = " ".join(f"{angle:.15g}" for angle in turn.as_euler("xyz"))
+    (base,) = {joint.get("link") for joint in fromstring(text).iter("parent")} - {
+        joint.get("link") for joint in fromstring(text).iter("child")
+    }
+    stand = f'<link name="ground"/><joint name="stand" type="fixed"><parent link="ground"/><child link="{base}"/>'
+    return text.replace("</robot>", f'{stand}<origin xyz="0 0 0" rpy="{rpy}"/></joint></robot>')
 
 
 def pinocchio_lstsq(arm: Arm, read: LogSettings) -> PeerFit:
@@ -70,8 +76,7 @@ def pinocchio_lstsq(arm: Arm, read: LogSettings) -> PeerFit:
 def figaroh(arm: Arm, read: LogSettings) -> PeerFit:
     """FIGAROH's physical fit with the robot file as prior."""
     text, robot, logs = _robot_and_logs(arm, read)
-    _gravity(robot)
-    answer = ask("figaroh", "physical", _rows(logs), {"robot.urdf": text}, repetitions=1)
+    answer = ask("figaroh", "physical", _rows(logs), {"robot.urdf": _upright(text, robot)}, repetitions=1)
     if "theta" not in answer.arrays:
         raise PeerError(f"it ended with {answer.figures['status']} and no parameters")
     model = dynid.TorqueModel(robot, friction_models("viscous+coulomb+offset"))
@@ -87,15 +92,35 @@ def mujoco_sysid(arm: Arm, read: LogSettings) -> PeerFit:
     model = dynid.TorqueModel(robot, (*friction_models("viscous+coulomb"), RotorInertia()))
     nothing = np.zeros(robot.n_dof)
     xml = mjcf_text(robot, [InertialParameters(pi) for pi in robot.nominal], PassiveTerms(nothing, nothing, nothing))
-    segment = max((part for samples in logs for part in samples.segments), key=lambda part: part.motion.n_samples)
-    motion = segment.motion
-    every = max(1, int(np.ceil(motion.n_samples / MOST_SAMPLES)))
-    arrays = {"t": motion.t[::every], "q": motion.q[::every], "dq": motion.dq[::every], "tau": segment.tau[::every]}
-    answer = ask("mujoco", "fit", arrays, {"robot.xml": xml}, window=WINDOW, joints=" ".join(robot.joint_names))
+    _, guessed = with_stand_ins(dynid.load_robot(arm.robot))
+    answer = ask(
+        "mujoco", "fit", _windows(logs), {"robot.xml": xml}, joints=" ".join(robot.joint_names), known=int(not guessed)
+    )
     links = answer.arrays["links"]
     terms = [(damping, loss, armature) for damping, loss, armature in answer.arrays["terms"]]
     found = np.concatenate([links.ravel(), np.array(terms).ravel()])
     return model, found, float(answer.figures["seconds"]), f"{answer.figures['iterations']} iterations"
+
+
+def _windows(logs: list[Samples]) -> dict[str, Array]:
+    """Motion and torque (SI) of windows all over the training logs."""
+    rate = min(samples.plan.low_pass.rate_hz for samples in logs)
+    length = max(4, round(WINDOW * rate)) + 1
+    starts = [
+        (part, k)
+        for samples in logs
+        for part in samples.segments
+        for k in range(0, part.motion.n_samples - length, max(1, length // 4))
+    ]
+    chosen = np.unique(np.linspace(0, len(starts) - 1, min(len(starts), MOST_WINDOWS)).round().astype(int))
+    cut = [(part, slice(k, k + length)) for part, k in (starts[i] for i in chosen)]
+    return {
+        "t": np.array([part.motion.t[rows] for part, rows in cut]),
+        "q": np.array([part.motion.q[rows] for part, rows in cut]),
+        "dq": np.array([part.motion.dq[rows] for part, rows in cut]),
+        "ddq": np.array([part.motion.ddq[rows] for part, rows in cut]),
+        "tau": np.array([part.tau[rows] for part, rows in cut]),
+    }
 
 
 def scripts() -> dict[str, Path]:

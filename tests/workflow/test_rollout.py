@@ -17,6 +17,9 @@ from dynid.errors import ConfigError
 from dynid.regression import IdentifiedModel
 from dynid.simulation.arm import SimulatedArm
 from dynid.simulation.joint_controller import ControllerFile, JointController
+from dynid.validation.simulator import SimulatorError
+from dynid.validation.verdict import judge
+from dynid.workflow import Identification
 from tests.regression.arms import frictional
 from tests.workflow.small_arm import ARM, prints_well
 
@@ -61,9 +64,14 @@ def controlled(seed: int, noise: float = 1e-4) -> tuple[dynid.Recording, Array]:
 
 
 @cache
+def fit() -> Identification:
+    """What another log gives."""
+    return dynid.identify(ARM, controlled(7)[0], friction="viscous+coulomb")
+
+
 def known() -> IdentifiedModel:
-    """The model of another log."""
-    return dynid.identify(ARM, controlled(7)[0], friction="viscous+coulomb").model
+    """Its model."""
+    return fit().model
 
 
 @cache
@@ -201,3 +209,64 @@ def test_the_command_says_what_it_needs(tmp_path, capsys):
     assert "asked1" in capsys.readouterr().err
     assert main(["rollout", model, log, "--in", f"mujoco:{log}"]) == 2
     assert "MuJoCo refuses it" in capsys.readouterr().err
+
+
+def test_constant_velocity_stands_beside_the_models_and_is_what_its_formula_says():
+    log, _ = controlled(1)
+    result = dynid.rollout(truth(), log)
+    assert "constant velocity" in str(result)
+    coasting = result.coasting
+    assert coasting is not None
+    speed = (coasting.simulated[:, 1] - coasting.simulated[:, 0]) / coasting.t[1]
+    expected = coasting.measured[:, :1] + coasting.t[None, :, None] * speed[:, None]
+    np.testing.assert_allclose(coasting.simulated, expected, atol=1e-12)  # rounding of a second's path
+    told = result.json()["constant_velocity"]
+    assert [window["seconds"] for window in told] == [0.25, 0.5, 1.0]
+    np.testing.assert_allclose(told[1]["rms"], coasting.rms(0.5))
+    true = result.models[0].open_loop
+    assert true is not None
+    assert np.all(true.rms(0.5) < 0.1 * coasting.rms(0.5))
+
+
+def test_for_a_simulator_rollouts_decide_and_not_torque_alone():
+    log, other = controlled(7)[0], controlled(1)[0]
+    found = dynid.identify(ARM, log, friction="viscous+coulomb", validate=other, purpose="simulator")
+    names = [criterion.name for criterion in found.verdict.criteria]
+    assert "Rollouts of the held-out log" in names
+    assert "Rollouts beside the robot file" in names
+    assert found.verdict.mark == "good"
+    [told] = found.json()["rollouts"]
+    assert told["models"][0]["model"] == "this model"
+    assert "constant velocity" in str(found)
+    assert "In simulation of the held-out log" in found.verdict.summary
+    plain = dynid.identify(ARM, log, friction="viscous+coulomb", validate=other)
+    assert plain.rollouts == ()
+    assert not [c for c in plain.verdict.criteria if "ollout" in c.name]
+
+
+def test_without_a_held_out_log_rollouts_of_the_training_log_make_it_usable_at_best():
+    found = dynid.identify(ARM, controlled(7)[0], friction="viscous+coulomb", purpose="simulator", refine="none")
+    [judged] = [c for c in found.verdict.criteria if c.name == "Rollouts of the training log"]
+    assert judged.mark == "usable"
+    assert not [choice for choice in found.chosen if choice["setting"] == "refine"]
+
+
+@pytest.mark.parametrize(
+    ("own", "floor", "mark"),
+    [(0.09, 0.0, "good"), (0.4, 0.0, "usable"), (0.9, 0.0, "not good enough"), (0.9, 0.8, "usable")],
+)
+def test_a_rollout_is_marked_by_what_it_leaves_of_constant_velocity_and_by_noise(own, floor, mark):
+    size = np.ones(2)
+    found = SimulatorError("log", False, "mrad", 0.5, own * size, floor * size, size, 2.0 * size)
+    fitted = fit()
+    verdict = judge(fitted.model, fitted.estimate, fitted.train, (), rollouts=[found])
+    [judged] = [c for c in verdict.criteria if c.name == "Rollouts of the held-out log"]
+    assert judged.mark == mark
+
+
+def test_a_model_that_the_robot_file_beats_is_not_good_enough():
+    size = np.ones(2)
+    found = SimulatorError("log", False, "mrad", 0.5, 0.05 * size, 0.0 * size, size, 0.04 * size)
+    fitted = fit()
+    verdict = judge(fitted.model, fitted.estimate, fitted.train, (), rollouts=[found])
+    assert [c.name for c in verdict.failed] == ["Rollouts beside the robot file"]

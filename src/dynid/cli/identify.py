@@ -28,7 +28,7 @@ from dynid.errors import RecordingError
 from dynid.regression.estimators import ESTIMATORS
 from dynid.review.findings import Severity
 from dynid.workflow.contract import findings_json
-from dynid.workflow.fit_options import ConditionChoice, PriorRule
+from dynid.workflow.fit_options import ConditionChoice, PriorRule, Purpose
 from dynid.workflow.identify import LogsRefused
 from dynid.workflow.logs import BadRows
 from dynid.writers.savers.saved import folder_files
@@ -112,12 +112,20 @@ class FitOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RefineOptions:
-    """How to refine it in simulation."""
+    """What to judge it by, and how to refine it in simulation."""
 
     refine: Annotated[
-        Literal["rollout"] | None,
+        Literal["rollout", "none"] | None,
         Parameter(
-            help="rollout: Gauss–Newton on simulated motions after the linear fit, taken only if held-out ones improve."
+            help="rollout: Gauss–Newton on simulated motions after the linear fit, taken only if held-out ones improve "
+            "[default: rollout with --purpose simulator, otherwise none]."
+        ),
+    ] = None
+    purpose: Annotated[
+        Purpose | None,
+        Parameter(
+            help="simulator: refine on rollouts, judge the model by those of the held-out log beside noise, robot file "
+            "and constant velocity, and report them [default: torque, or simulator with --refine rollout]."
         ),
     ] = None
     controller: Annotated[

@@ -14,7 +14,7 @@ from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.disk import refuse_replacing
 from dynid.errors import ConfigError
-from dynid.workflow.rollout import HORIZONS
+from dynid.workflow.rolling import HORIZONS
 from dynid.writers.report.rollout import rollout_report
 
 __all__ = ["rollout"]

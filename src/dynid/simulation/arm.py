@@ -14,7 +14,7 @@ from dynid.simulation.friction_step import Resistance
 from dynid.simulation.resistance import JointTables, joint_tables
 from dynid.simulation.roll_kernels import FINE, Feedback, StepTrace, new_trace, run_arm
 
-__all__ = ["LONGEST_STEP", "SimulatedArm", "SimulatedRun", "no_feedback"]
+__all__ = ["LONGEST_STEP", "Coasting", "SimulatedArm", "SimulatedRun", "no_feedback"]
 
 LONGEST_STEP = 1e-3
 """Longest step in s: at 1 kHz the error of a step is far below what encoders see."""
@@ -127,6 +127,27 @@ class SimulatedArm:
         done = count if end == 0 else end - 1
         q_out[done + 1 :], dq_out[done + 1 :] = np.nan, np.nan
         return SimulatedRun(q_out, dq_out, tau_out, done, trace if traced else None)
+
+
+@dataclass(frozen=True)
+class Coasting:
+    """No model at all: every joint goes on as fast as it started, whatever the torque."""
+
+    def run(
+        self,
+        q: Float[Array, " n_dof"],
+        dq: Float[Array, " n_dof"],
+        tau: Float[Array, "n_steps n_dof"],
+        step: float,
+        *,
+        feedback: Feedback | None = None,
+        n_steps: int | None = None,
+        z: Float[Array, "n_dof n_lengths"] | None = None,
+    ) -> SimulatedRun:
+        """Positions and velocities (SI) of that, as `SimulatedArm.run` gives them; no controller or memory counts."""
+        count = len(tau) if n_steps is None else n_steps
+        t = step * np.arange(count + 1)
+        return SimulatedRun(q + t[:, None] * dq, np.tile(dq, (count + 1, 1)), np.zeros((count, len(q))), count)
 
 
 def no_feedback(n_dof: int) -> Feedback:

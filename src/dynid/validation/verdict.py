@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from dynid.regression.estimate import UNRELIABLE, Estimate, FitError
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.status import Status
 from dynid.review.findings import Finding, Severity
+from dynid.validation.simulator import SimulatorError
 from dynid.validation.torque import Validation
 
 __all__ = ["Criterion", "Mark", "Verdict", "judge"]
@@ -36,6 +37,12 @@ _SMALL_LINK = 0.05
 MASS_PER_REACH = (2.0, 400.0)
 """kg/m³: mass of an arm over its reach cubed, from plastic servo arms to 300 kg-payload robots and beyond (a UR10e
 has 13, a Panda 29, a KR300 72)."""
+
+GOOD_ROLLOUT, USABLE_ROLLOUT = 0.1, 0.5
+"""What a model may leave of the error of constant velocity in rollouts: a tenth is a simulator to tune a
+controller in, half has learned more of the motion than it misses, and at 1 it is worth no more than no model."""
+GOOD_SHARE, USABLE_SHARE = 5.0, 30.0
+"""Error of a closed loop relative to the real tracking error, in %; at 100 % a perfect robot would explain as much."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,7 @@ def judge(
     findings: Sequence[Finding] | None = None,
     left_out: FitError | None = None,
     rate_hz: float | None = None,
+    rollouts: Sequence[SimulatorError] = (),
 ) -> Verdict:
     """The verdict on a model (errors in %), from how the fit ended and how it predicts what it was not fitted to.
 
@@ -96,11 +104,11 @@ def judge(
         findings: of the review of the logs; None where they were not reviewed.
         left_out: error on segments of the training logs that were left out in turn; stands in for a held-out log.
         rate_hz: samples per second of the training log, Hz: tells how much of its noise the low-pass lets through.
+        rollouts: simulated motions, where a simulator is the purpose: they decide then, and torque alone does not.
     """
     shared = any(finding.code == "same-log" for finding in findings or ())
     judged = _judged(train, held_out, shared, left_out)
-    criteria = [
-        _ended(model, estimate),
+    torque: tuple[Criterion, ...] = (
         Criterion(
             f"Torque of the {judged.of}",
             _capped(_within(judged.error.relative_percent, GOOD_ERROR, USABLE_ERROR), judged.seen),
@@ -108,8 +116,10 @@ def judge(
             f"good up to {GOOD_ERROR:g} % on a held-out log, usable up to {USABLE_ERROR:g} %",
         ),
         _worst_joint(model, judged.error, rate_hz),
-        _consistent(model, estimate),
-    ]
+    )
+    if rollouts:
+        torque = tuple(replace(c, mark="usable") if c.mark == "not good enough" else c for c in torque)
+    criteria = [_ended(model, estimate), *_simulated(rollouts), *torque, _consistent(model, estimate)]
     if model.links:
         criteria.append(_mass(model))
     if findings is not None:
@@ -123,7 +133,9 @@ def judge(
             )
         )
     plain = Verdict(tuple(criteria))
-    return Verdict(plain.criteria, _summary(model, estimate, train, held_out, plain.mark, left_out))
+    summary = _summary(model, estimate, train, held_out, plain.mark, left_out)
+    told = [f"In simulation of {_which(worst)}: {worst}." for worst in [_worst(rollouts)] if worst is not None]
+    return Verdict(plain.criteria, " ".join([summary.strip(), *told]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +158,43 @@ def _judged(train: Validation, held_out: Sequence[Validation], shared: bool, lef
     if left_out is not None:
         return _Judged(left_out, "left-out segments", False, "; what drifts from run to run cannot be seen in them")
     return _Judged(train.error, "training log", True, "; no held-out log was predicted")
+
+
+def _worst(rollouts: Sequence[SimulatorError]) -> SimulatorError | None:
+    return max(rollouts, key=lambda one: _size(one.left if one.has_open_loop else one.share_percent), default=None)
+
+
+def _which(one: SimulatorError) -> str:
+    return "the training log" if one.seen else "the held-out log"
+
+
+def _simulated(rollouts: Sequence[SimulatorError]) -> tuple[Criterion, ...]:
+    """What rollouts say of a model that is meant for a simulator; the log it does worst on decides."""
+    worst = _worst(rollouts)
+    if worst is None:
+        return ()
+    found, criteria = f"{worst}{'; no held-out log was simulated' if worst.seen else ''}", []
+    if worst.has_open_loop:
+        mark = _capped(_within(_size(worst.left), GOOD_ROLLOUT, USABLE_ROLLOUT), worst.seen)
+        if worst.is_noise and mark == "not good enough":
+            mark, found = "usable", f"{found}; noise of the log explains it"
+        asked = (
+            f"good up to {GOOD_ROLLOUT:g} of the error of constant velocity, by joint, usable up to {USABLE_ROLLOUT:g} "
+            "or where noise explains it"
+        )
+        left = f"{worst.left:.2g} of constant velocity's: {found}"
+        criteria.append(Criterion(f"Rollouts of {_which(worst)}", mark, left, asked))
+    elif np.isfinite(worst.share_percent):
+        mark = _capped(_within(worst.share_percent, GOOD_SHARE, USABLE_SHARE), worst.seen)
+        asked = f"good up to {GOOD_SHARE:g} % of the tracking error, usable up to {USABLE_SHARE:g} %"
+        criteria.append(Criterion(f"Closed loop of {_which(worst)}", mark, found, asked))
+    beaten = [one.log for one in rollouts if one.beaten]
+    told = f"the robot file is better on {', '.join(beaten)}" if beaten else "better than the robot file"
+    known = any(len(one.nominal) or np.isfinite(one.nominal_share_percent) for one in rollouts)
+    if known:
+        name = "Rollouts beside the robot file"
+        criteria.append(Criterion(name, "not good enough" if beaten else "good", told, "better on every log"))
+    return tuple(criteria)
 
 
 def _ended(model: IdentifiedModel, estimate: Estimate) -> Criterion:

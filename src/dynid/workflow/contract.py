@@ -17,6 +17,7 @@ from dynid.regression.model import IdentifiedModel
 from dynid.review.findings import Finding
 from dynid.validation.torque import Validation
 from dynid.validation.verdict import Verdict
+from dynid.workflow.rollout_result import ModelRolloutJson
 
 __all__ = [
     "BaseParameterJson",
@@ -244,6 +245,7 @@ class IdentificationJson(TypedDict):
     findings: list[FindingJson]
     compared: list[ComparisonJson]
     reduced: NotRequired[ReducedJson]
+    rollouts: NotRequired[list[ModelRolloutJson]]
 
 
 def error_json(error: FitError) -> ErrorJson:

@@ -16,17 +16,19 @@ from dynid.errors import ConfigError
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 from dynid.regression.estimate import Estimate, Estimator
 from dynid.regression.estimators import ESTIMATORS, EstimatorOptions, make_estimator
+from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.feasible.prior import Prior
 from dynid.regression.problem import Regression
 
 if TYPE_CHECKING:
     from dynid.regression.friction.choice import FrictionChoice
 
-__all__ = ["DEFAULT_FRICTION", "ConditionChoice", "FitOptions", "PriorRule"]
+__all__ = ["DEFAULT_FRICTION", "ConditionChoice", "FitOptions", "PriorRule", "Purpose"]
 
 DEFAULT_FRICTION = "viscous+coulomb+offset"
 """Friction of jobs that do not choose it, and of the fit that an automatic choice starts from."""
 ConditionChoice = Literal["triangle", "inertia"]
+Purpose = Literal["torque", "simulator"]
 PriorRule = Literal["map", "auto", "nominal", "entropic", "centred"]
 
 
@@ -58,7 +60,9 @@ class FitOptions:
     """Seconds by which torque lags behind position, or auto; None chooses with friction auto, and is 0 where friction
     is given."""
     refine: str | None = None
-    """rollout: Gauss–Newton on rollouts after the linear fit; None for the linear fit alone."""
+    """rollout: Gauss–Newton on rollouts after the linear fit; none: the linear fit alone; None: as the purpose asks."""
+    purpose: Purpose | None = None
+    """What the model is judged by: torque, or rollouts for a simulator; None: simulator where it is refined on them."""
     min_velocity: str = "0"
     """Rows slower than this are masked, rad/s, or auto."""
 
@@ -68,8 +72,10 @@ class FitOptions:
             value = getattr(self, name)
             if value not in known and not (name == "estimator" and isinstance(value, Estimator)):
                 raise ConfigError(f"{name}: no {value!r}; known: {', '.join(known)}")
-        if self.refine not in (None, "rollout"):
-            raise ConfigError(f"refine: no {self.refine!r}; known: rollout")
+        if self.refine not in (None, "rollout", "none"):
+            raise ConfigError(f"refine: no {self.refine!r}; known: rollout, none")
+        if self.purpose not in (None, *get_args(Purpose)):
+            raise ConfigError(f"purpose: no {self.purpose!r}; known: {', '.join(get_args(Purpose))}")
         if not isinstance(self.friction, str):
             raise ConfigError(f"friction: expected names joined by +, got {type(self.friction).__name__}")
 
@@ -101,9 +107,23 @@ class FitOptions:
             min_velocity=str(min_velocity),
         )
 
-    def with_links(self, *, ranges: bool, reduce: bool, refine: str | None = None) -> FitOptions:
-        """The same with what more is asked of links and base parameters (SI)."""
-        return replace(self, ranges=ranges, reduce=reduce, refine=refine)
+    def with_links(
+        self, *, ranges: bool, reduce: bool, refine: str | None = None, purpose: Purpose | None = None
+    ) -> FitOptions:
+        """The same with what more is asked of links and base parameters (SI), and what for."""
+        return replace(self, ranges=ranges, reduce=reduce, refine=refine, purpose=purpose)
+
+    @property
+    def is_for_simulator(self) -> bool:
+        """Whether rollouts decide."""
+        return self.refine == "rollout" if self.purpose is None else self.purpose == "simulator"
+
+    @property
+    def refines(self) -> bool:
+        """Whether the linear fit is refined on rollouts: where it is asked for, or links are meant for a simulator."""
+        return self.refine == "rollout" or (
+            self.refine is None and self.purpose == "simulator" and self.made_estimator().name == Feasible.name
+        )
 
     @property
     def is_automatic(self) -> bool:

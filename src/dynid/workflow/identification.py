@@ -31,6 +31,7 @@ from dynid.workflow.contract import (
 from dynid.workflow.identified_links import IdentifiedLink, identified_links, links_grid
 from dynid.workflow.prediction import band_statements
 from dynid.workflow.reduction import ReducedModel
+from dynid.workflow.rollout_result import ModelRollout
 
 __all__ = ["Comparison", "Identification"]
 
@@ -71,6 +72,8 @@ class Identification(PrintsAsDocument):
     """Intervals by resampling, where they were asked for."""
     reduced: ReducedModel | None = None
     """The essential parameters, where they were asked for."""
+    rollouts: tuple[ModelRollout, ...] = ()
+    """Simulated motions of the held-out logs, or of the first training log, where a simulator is the purpose."""
     notes: tuple[str, ...] = ()
     """Sentences about the data, such as that only part of it is drawn."""
     warnings: tuple[str, ...] = ()
@@ -118,6 +121,8 @@ class Identification(PrintsAsDocument):
         }
         if self.reduced is not None:
             content["reduced"] = self.reduced.json()
+        if self.rollouts:
+            content["rollouts"] = [found.json() for found in self.rollouts]
         return content
 
     @property
@@ -149,6 +154,7 @@ class Identification(PrintsAsDocument):
             *links,
             errors_grid(model, [("fit", self.train), *(("held out", v) for v in self.validation)]),
             *self._band(),
+            *(Line("rollout", f"{one.log}: {one.error(seen=False)}") for one in self.rollouts),
             *(self.reduced.document() if self.reduced is not None else ()),
             Line("consistent", consistent),
             Line("verdict", self.verdict.mark),

@@ -43,7 +43,7 @@ from dynid.validation.verdict import judge
 from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import ChosenJson, findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
-from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule
+from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule, Purpose
 from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions, picture_notes
@@ -53,7 +53,7 @@ from dynid.workflow.prediction import predicted
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance, texts_of
 from dynid.workflow.reduction import reduce_model
-from dynid.workflow.refine import driven_logs, for_simulator, refined_estimate
+from dynid.workflow.refine import driven_logs, for_simulator, refined_estimate, simulated_logs
 from dynid.workflow.torque_scales import GainStd, with_scales
 from dynid.workflow.workers import Workers
 
@@ -93,7 +93,8 @@ def identify(
     reduce: bool = False,
     delay: float | Literal["auto"] | str | None = None,
     min_velocity: float | Literal["auto"] | str = "0",
-    refine: Literal["rollout"] | None = None,
+    refine: Literal["rollout", "none"] | None = None,
+    purpose: Purpose | None = None,
     controller: str | PathLike[str] | JointController | None = None,
     reference: LogLike | None = None,
     from_: float | None = None,
@@ -127,7 +128,7 @@ def identify(
         condition, prior: triangle, or inertia for a weaker 6×6; map counts what is known of links, others choose alike.
         prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
-        refine: rollout for Gauss–Newton on simulated motions after the linear fit, taken if held-out ones improve.
+        refine, purpose: rollout: Gauss–Newton on simulated motions; simulator: the same, and rollouts make the verdict.
         controller, reference: ctrl.toml or `JointController` of logs without torque; a log of what it was asked for.
         min_velocity, from_, until: mask rows slower than this, rad/s, or auto; the part of the training logs to use, s.
         columns, lowpass: mapping file or `ColumnMap`; low-pass in Hz, None for ten times the bandwidth of the motion.
@@ -149,7 +150,7 @@ def identify(
         raw=raw, force=force, seed=as_seed(seed), bootstrap=bootstrap,
         fit=FitOptions.of(
             estimator, friction, rotor_inertia, bounds, total_mass, condition, prior, prior_std, delay, min_velocity
-        ).with_links(ranges=ranges, reduce=reduce, refine=refine),
+        ).with_links(ranges=ranges, reduce=reduce, refine=refine, purpose=purpose),
         controller=Path(controller) if isinstance(controller, str | PathLike) else controller,
         reference=None if reference is None else as_logs(reference, "reference")[0],
         log=LogOptions.of(from_, until, columns, gains, lowpass, gain_std),
@@ -177,7 +178,8 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     settings = replace(settings, columns=columns)
     logs = tuple(Log.of(source, robot, settings, job.log.from_, job.log.until) for source in job.logs)
     held_out = tuple(Log.of(source, robot, settings) for source in job.validate_on)
-    logs, held_out, drive = driven_logs(job, logs, held_out)
+    driven = driven_logs(job, logs, held_out)
+    logs, held_out = driven.logs, driven.held_out
     job = for_simulator(job, robot)
     model = job.fit.torque_model(robot)
     base = base_parameters(model)
@@ -185,7 +187,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     fit = fitted_rows(job, model, base, logs, progress)
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
-    estimate, gained = refined_estimate(job, estimate, fit, logs, held_out, drive, progress)
+    estimate, gained = refined_estimate(job, estimate, fit, driven, progress)
     resampled = _resampled(job, fit.regression, progress)
     progress("leaving out runs in turn")
     without = _left_out_runs(job, estimate, fit)
@@ -204,6 +206,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
         reduced = reduce_model(result, estimate, fit.regression, unseen, raw=job.raw)
     if reduced is not None:
         result = replace(result, results={**result.results, "reduced": reduced.json()})
+    rollouts = simulated_logs(job, result, driven, progress)
     progress("comparing with other fits")
     return Identification(
         model=result,
@@ -221,7 +224,9 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
             findings,
             left_out=_left_out(job, fit.regression, logs, held_out, without),
             rate_hz=fit.samples.plan.low_pass.rate_hz,
+            rollouts=[found.error(seen=not held_out) for found in rollouts],
         ),
+        rollouts=rollouts,
         comparisons=compared_with_others(result, estimate, fit.regression, unseen, raw=job.raw),
         bootstrap=resampled,
         reduced=reduced,

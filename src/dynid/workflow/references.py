@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,15 @@ from dynid.simulation.joint_controller import REFERENCE_NAMES, JointController
 from dynid.workflow.doors import LogSource
 from dynid.workflow.logs import Log, as_recording
 
-__all__ = ["asked_reference", "commanded_log", "logged_reference", "with_any_torque"]
+__all__ = ["Drive", "asked_reference", "commanded_log", "logged_reference", "with_any_torque"]
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """What drove a log: its controller, and what that was asked for."""
+
+    controller: JointController
+    reference: Recording
 
 
 def logged_reference(controller: JointController, log: Log) -> Recording:

@@ -14,6 +14,7 @@ from dynid.recording.conditioning import Samples, Segment
 from dynid.recording.recording import Recording
 from dynid.regression.estimate import Estimate, Estimator, full_estimate
 from dynid.regression.feasible.feasible import Feasible
+from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
 from dynid.simulation.arm import LONGEST_STEP, SimulatedArm
 from dynid.simulation.joint_controller import JointController, read_controller
@@ -23,10 +24,21 @@ from dynid.workflow.fitting import FittedRows, simulator_friction
 from dynid.workflow.identify_job import IdentifyJob
 from dynid.workflow.logs import Log
 from dynid.workflow.progress import Progress
-from dynid.workflow.references import asked_reference, commanded_log
-from dynid.workflow.shooting import Shot, ShotState, refined_parameters, shot_error
+from dynid.workflow.references import Drive, asked_reference, commanded_log
+from dynid.workflow.rolling import roll_out
+from dynid.workflow.rollout_result import ModelRollout
+from dynid.workflow.shooting import Shot, ShotState, refined_parameters, shot_error, with_misfit
 
-__all__ = ["Drive", "Refinement", "driven_logs", "for_simulator", "open_shots", "refined_estimate", "refined_fit"]
+__all__ = [
+    "DrivenLogs",
+    "Refinement",
+    "driven_logs",
+    "for_simulator",
+    "open_shots",
+    "refined_estimate",
+    "refined_fit",
+    "simulated_logs",
+]
 
 HORIZON = 0.5
 """Length of open-loop windows, s: long enough for inertia and friction to show, short enough to be almost linear."""
@@ -38,20 +50,16 @@ COMMANDED = 0.05
 """Weight of rows whose torque is a command that nobody measured, against measured ones: they hang on its delay."""
 HELD_OUT = 0.25
 """Share of the training log whose windows decide, where there is no held-out log."""
+PASSES = 3
+"""Fits of open-loop windows, each with the variances that the one before left: the third changes them little."""
 MOST_SHOTS = 60
 """Windows that are fitted at most, spread evenly."""
 MOST_LOOPS = 12
 """Closed-loop windows that are fitted at most: they are longer, and every delay is tried on them."""
+OWN = "this model"
+"""What the identified model is called beside the robot file."""
 STATE_MARGIN = 2.0
 """Standard deviation of a start over that of the noise in it: a low-pass bends what it smooths."""
-
-
-@dataclass(frozen=True, eq=False)
-class Drive:
-    """What drove a log without torque: its controller, and what that was asked for."""
-
-    controller: JointController
-    reference: Recording
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +119,13 @@ def refined_fit(
     progress("refining on rollouts")
     period = 0.0 if drive is None else 1.0 / (drive.controller.rate_hz or recording.rate_hz)
     delay = 0.0 if drive is None else drive.controller.delay
-    state = refined_parameters(
-        arm, estimate.base, fitted, prior, estimator, delay=delay, free_delay=period if drive is not None else 0.0
-    )
+    if drive is None:
+        state = ShotState(np.array(estimate.theta), tuple(shot.start for shot in fitted), np.zeros(arm.model.n_dof))
+        for _ in range(PASSES):
+            weighed = with_misfit(arm, fitted, state)
+            state = refined_parameters(arm.with_theta(state.theta), estimate.base, weighed, prior, estimator)
+    else:
+        state = refined_parameters(arm, estimate.base, fitted, prior, estimator, delay=delay, free_delay=period)
     if drive is None:
         last = held_out if held_out else (samples,)
         before, after = (_open_error(arm.with_theta(t), last, bool(held_out)) for t in (estimate.theta, state.theta))
@@ -140,41 +152,73 @@ def for_simulator(job: IdentifyJob, robot: Robot) -> IdentifyJob:
     """The job with the friction that the robot file's simulator applies, where rollouts are the purpose and none is
     typed: what an export would have to refit must not be refined."""
     simulator = simulator_friction(robot)
-    if job.fit.refine is None or not job.fit.is_automatic or simulator is None:
+    if not job.fit.is_for_simulator or not job.fit.is_automatic or simulator is None:
         return job
     rotors = True if job.fit.rotor_inertia is None else job.fit.rotor_inertia
     return replace(job, fit=replace(job.fit, friction=f"viscous+{simulator}", rotor_inertia=rotors))
 
 
-def driven_logs(
-    job: IdentifyJob, logs: tuple[Log, ...], held_out: tuple[Log, ...]
-) -> tuple[tuple[Log, ...], tuple[Log, ...], Drive | None]:
-    """The logs, the command of a known controller in place of torque where there is none, and what drove the first."""
+@dataclass(frozen=True, eq=False)
+class DrivenLogs:
+    """The logs of a job, the command of a known controller in place of torque where there is none."""
+
+    logs: tuple[Log, ...]
+    held_out: tuple[Log, ...]
+    drives: tuple[Drive, ...] = ()
+    """What drove each training log, then each held-out one; empty without a controller."""
+    is_bare: tuple[bool, ...] = ()
+    """Of which the torque was not measured, in the same order; empty without a controller."""
+
+    @property
+    def drive(self) -> Drive | None:
+        """What drove the first log, where its torque was not measured."""
+        return self.drives[0] if self.is_bare[:1] == (True,) else None
+
+
+def driven_logs(job: IdentifyJob, logs: tuple[Log, ...], held_out: tuple[Log, ...]) -> DrivenLogs:
+    """The logs (SI) with what drove them, where a controller is given."""
     if job.controller is None:
-        return logs, held_out, None
-    given = job.controller
+        return DrivenLogs(logs, held_out)
+    given, before = job.controller, (*logs, *held_out)
     known = given if isinstance(given, JointController) else read_controller(given, logs[0].robot)
-    pairs = [(log, asked_reference(known, log, job.reference)) for log in (*logs, *held_out)]
-    done = tuple(commanded_log(log, known, asked) for log, asked in pairs)
-    bare = done[0] is not logs[0]
-    return done[: len(logs)], done[len(logs) :], Drive(known, pairs[0][1]) if bare else None
+    drives = tuple(Drive(known, asked_reference(known, log, job.reference)) for log in before)
+    done = tuple(commanded_log(log, known, drive.reference) for log, drive in zip(before, drives, strict=True))
+    bare = tuple(after is not log for log, after in zip(before, done, strict=True))
+    return DrivenLogs(done[: len(logs)], done[len(logs) :], drives, bare)
+
+
+def simulated_logs(
+    job: IdentifyJob, model: IdentifiedModel, driven: DrivenLogs, progress: Progress
+) -> tuple[ModelRollout, ...]:
+    """Rollouts of the held-out logs, or of the first training log without any, where a simulator is the purpose."""
+    if not job.fit.is_for_simulator:
+        return ()
+    n_fitted = len(driven.logs)
+    chosen = range(n_fitted, n_fitted + len(driven.held_out)) if driven.held_out else range(1)
+    found = []
+    for k in chosen:
+        log = (*driven.logs, *driven.held_out)[k]
+        drive = driven.drives[k] if driven.drives else None
+        measured = not (driven.is_bare and driven.is_bare[k])
+        found.append(
+            roll_out([(OWN, model)], log.name, log.first_piece(), has_torque=measured, drive=drive, progress=progress)
+        )
+    return tuple(found)
 
 
 def refined_estimate(
     job: IdentifyJob,
     estimate: Estimate,
     fit: FittedRows,
-    logs: Sequence[Log],
-    held_out: Sequence[Log],
-    drive: Drive | None,
+    driven: DrivenLogs,
     progress: Progress,
 ) -> tuple[Estimate, tuple[ChosenJson, ...]]:
     """What Gauss–Newton on rollouts makes of a linear fit (SI), where it is asked for, and what that gained."""
-    if job.fit.refine is None:
+    if not job.fit.refines:
         return estimate, ()
-    plan, estimator = fit.samples.plan, job.fit.made_estimator(job.seed)
-    others = [] if drive is not None else [plan.apply(log.first_piece()) for log in held_out]
-    piece = logs[0].first_piece()
+    plan, estimator, drive = fit.samples.plan, job.fit.made_estimator(job.seed), driven.drive
+    others = [] if drive is not None else [plan.apply(log.first_piece()) for log in driven.held_out]
+    piece = driven.logs[0].first_piece()
     done = refined_fit(estimate, estimator, fit.regression, piece, fit.samples, others, drive, progress)
     taken = "rollout" if done.estimate is not estimate else "none"
     told: ChosenJson = {

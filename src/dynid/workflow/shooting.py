@@ -23,7 +23,7 @@ from dynid.simulation.arm import SimulatedArm, SimulatedRun
 from dynid.simulation.roll_kernels import Feedback
 from dynid.simulation.sensitivity import sensitivities
 
-__all__ = ["Shot", "ShotState", "refined_parameters", "shot_cost", "shot_error"]
+__all__ = ["Shot", "ShotState", "refined_parameters", "shot_cost", "shot_error", "with_misfit"]
 
 ITERATIONS = 6
 """Gauss–Newton steps at most."""
@@ -103,6 +103,20 @@ def shot_cost(arm: SimulatedArm, shots: Sequence[Shot], state: ShotState) -> flo
         weight = INDEPENDENT / max(len(shot.q) - 1, 1)
         total += weight * float(np.sum(error[1:] ** 2)) + float(np.sum(((start - shot.start) / shot.start_std) ** 2))
     return total if np.isfinite(total) else np.inf
+
+
+def with_misfit(arm: SimulatedArm, shots: Sequence[Shot], state: ShotState) -> list[Shot]:
+    """The windows with what this state leaves of them (rad or m) counted beside their noise, by joint and row.
+
+    No model repeats an arm as well as its encoders see it, and a log that was filtered before it was stored shows no
+    noise at all. Variances that are estimated again from the residuals are maximum likelihood [Klein2006]_.
+    """
+    moved = arm.with_theta(state.theta)
+    pairs = zip(shots, state.starts, strict=True)
+    errors = np.array([shot_error(moved, shot, state, start) for shot, start in pairs])
+    seen = np.isfinite(errors)
+    total, count = np.sum(np.where(seen, errors, 0.0) ** 2, axis=0), np.maximum(np.sum(seen, axis=0), 1)
+    return [replace(shot, std=np.sqrt(shot.std**2 + total / count)) for shot in shots]
 
 
 def _linear(

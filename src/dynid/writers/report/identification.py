@@ -33,6 +33,7 @@ from dynid.writers.report.drawing import MAX_POINTS
 from dynid.writers.report.friction_charts import friction_figures
 from dynid.writers.report.link_charts import links_figure
 from dynid.writers.report.page import Figure, Report, Section, Table, Tile
+from dynid.writers.report.rollout import rollout_sections
 from dynid.writers.report.tables import (
     base_parameter_table,
     conditioning_table,
@@ -73,6 +74,7 @@ def identification_report(result: Identification) -> Report:
             figures=torque_figures(train, units, link="fit", n_points=n_points),
         ),
         _unseen(model, train, held_out, drawn, n_points),
+        *_in_simulator(result),
         _parts(model, samples, n_points),
         _motion(model, samples),
         _compared(estimate, train, held_out, result.comparisons),
@@ -91,6 +93,18 @@ def identification_report(result: Identification) -> Report:
         footer=f"Written by dynid {model.provenance.get('dynid', '')}. All numbers in SI units.",
         criteria=result.verdict.criteria,
     )
+
+
+def _in_simulator(result: Identification) -> tuple[Section, ...]:
+    """What rollouts say, where a simulator is the purpose: all logs in words, the first in curves."""
+    if not result.rollouts:
+        return ()
+    first, *others = rollout_sections(result.rollouts[0])
+    told = tuple(f"{short_name(one.log)}: {one.error(seen=False)}." for one in result.rollouts)
+    if len(result.rollouts) > 1:
+        told = (*told, f"Tables and curves are of {short_name(result.rollouts[0].log)}.")
+    opening = replace(first, title=f"In the simulator: {first.title.lower()}", paragraphs=(*told, *first.paragraphs))
+    return (opening, *(replace(one, title=f"In the simulator: {one.title.lower()}") for one in others))
 
 
 def _glance(

@@ -2,45 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
 import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.validation.rollout import ClosedLoop, OpenLoop
-from dynid.workflow.rollout import ModelRollout, RolledModel
+from dynid.workflow.rollout_result import COASTING, ModelRollout, RolledModel
 from dynid.writers.report.charts import MEASURED, RESIDUAL
 from dynid.writers.report.drawing import Trace, curve, line, panel, shown
 from dynid.writers.report.page import Figure, Report, Section, Table
 
-__all__ = ["growth_figures", "overlay_figures", "rollout_report"]
+__all__ = ["growth_figures", "overlay_figures", "reversal_figures", "rollout_report", "rollout_sections"]
 
 _COLOURS = ("@c1", "@c4", "@c3", "@c5", "@c2")
 """Of the models, in their order."""
 _SHOWN_WINDOWS = 12
 """Windows that are drawn over the measured motion."""
+_SOON = 0.05
+"""Share of the horizon from which on errors are drawn whole; they start at zero, which no decade holds."""
+_AROUND = 0.25
+"""Time in s before and after a reversal that is drawn."""
+_SPEED_UNIT = "velocity error / (mrad/s or mm/s)"
 
 
 def rollout_report(result: ModelRollout) -> Report:
     """The whole page (rad or m over s) as a value."""
+    title = f"Rollout of {result.models[0].name}"
+    return Report(title, f"{result.robot} on {result.log}.", rollout_sections(result))
+
+
+def rollout_sections(result: ModelRollout) -> tuple[Section, ...]:
+    """Sections of a page on what simulated motions are worth (rad or m over s)."""
     sections: list[Section] = []
     rolled = [(model, model.open_loop) for model in result.models if model.open_loop is not None]
     if rolled:
-        sections.append(Section("Error over the horizon", (_HORIZON,), figures=growth_figures(result)))
+        windows = _window_table(result)
+        sections.append(Section("Error over the horizon", (_HORIZON,), (windows,), growth_figures(result)))
         sections.append(Section("Measured and simulated", (_OVERLAY,), figures=overlay_figures(rolled[0][1])))
-        sections.append(Section("Around velocity reversals", (_REVERSALS,), tables=(_reversal_table(result),)))
+        reversals = _reversal_table(result)
+        sections.append(
+            Section("Around velocity reversals", (_REVERSALS,), tables=(reversals,), figures=reversal_figures(result))
+        )
     loops = [model for model in result.models if model.closed_loop is not None]
     if loops:
-        sections.append(Section("Closed loop", (_CLOSED,), figures=_loop_figures(loops)))
-    return Report(f"Rollout of {result.models[0].name}", f"{result.robot} on {result.log}.", tuple(sections))
+        sections.append(Section("Closed loop", (_CLOSED,), (_loop_table(loops, result.unit),), _loop_figures(loops)))
+    return tuple(sections)
 
 
 _HORIZON = (
-    "RMS over all windows, from measured states and with the measured torque as input. The floor is what the noise of "
-    "the log alone makes of it: no model can be judged better than that."
+    "RMS over all windows, from measured states and with the measured torque as input. Noise alone is what noise of "
+    "the log makes of it: no model can be judged better than that. Constant velocity needs no model: every joint goes "
+    "on as fast as at the start of its window, and a model that does no better has learned nothing of use here."
 )
 _OVERLAY = "Simulated windows over the measured motion; each starts from the measured state."
 _REVERSALS = (
-    "RMS error of velocity within 0.1 s after a joint turns, and elsewhere. A model whose dry friction is wrong errs "
-    "at reversals first."
+    "RMS error of velocity around the times at which a joint turns, and in the table within 0.1 s after them and "
+    "elsewhere. A model whose dry friction is wrong errs at reversals first."
 )
 _CLOSED = "The whole log repeated under its controller and reference."
 
@@ -55,11 +75,23 @@ def growth_figures(result: ModelRollout) -> tuple[Figure, ...]:
             {**line(shown(label), _COLOURS[k % len(_COLOURS)]), **curve(found.t, 1e3 * _finite(found.growth[:, j]))}
             for k, (label, found) in enumerate(rolled)
         ]
+        if result.coasting is not None:
+            growth = 1e3 * result.coasting.growth[:, j]
+            traces.append({**line(COASTING, "@soft", dash="dash"), **curve(result.coasting.t, growth)})
         traces.append({**line("noise alone", RESIDUAL, dash="dot"), **curve(first.t, 1e3 * first.floor[:, j])})
-        figures.append(
-            panel(traces, "time since the start / s", f"RMS error / {result.unit}", title=name, link="growth")
-        )
+        drawn = panel(traces, "time since the start / s", f"RMS error / {result.unit}", title=name, link="growth")
+        others = [found for _, found in rolled[1:]] + ([] if result.coasting is None else [result.coasting])
+        figures.append(replace(drawn, layout=_decades(drawn.layout, first, others, j)))
     return tuple(figures)
+
+
+def _decades(layout: Mapping[str, object], first: OpenLoop, others: Sequence[OpenLoop], j: int) -> dict[str, object]:
+    """The layout with errors of joint j over decades, from those of noise shortly after the start on."""
+    soon = max(1, round(_SOON * (len(first.t) - 1)))
+    low = [x for x in (first.floor[soon, j], first.growth[soon, j]) if x > 0.0]
+    high = [x for found in (first, *others) if np.isfinite(x := found.growth[-1, j])]
+    ends = [float(np.log10(1e3 * max(x, 1e-9))) for x in (min([*low, *high]), 1.5 * max([*low, *high]))]
+    return {**layout, "yaxis": {**cast(dict[str, object], layout["yaxis"]), "type": "log", "range": ends}}
 
 
 def overlay_figures(found: OpenLoop) -> tuple[Figure, ...]:
@@ -87,6 +119,83 @@ def overlay_figures(found: OpenLoop) -> tuple[Figure, ...]:
 
 def _finite(values: Float[Array, " n_samples"]) -> Float[Array, " n_samples"]:
     return np.where(np.isfinite(values), values, np.nan)
+
+
+def reversal_figures(result: ModelRollout) -> tuple[Figure, ...]:
+    """RMS error of velocity (mrad/s or mm/s) of every joint over the time before and after it turns (s)."""
+    rolled = [(model.name, model.open_loop) for model in result.models if model.open_loop is not None]
+    figures = []
+    for j, name in enumerate(rolled[0][1].joint_names):
+        traces: list[Trace] = []
+        for k, (label, found) in enumerate(rolled):
+            t, error = _around_reversals(found, j)
+            # A model that runs away says nothing of friction.
+            if len(t) and np.all(np.isfinite(found.simulated)):
+                traces.append({**line(shown(label), _COLOURS[k % len(_COLOURS)]), **curve(t, 1e3 * error)})
+        if traces:
+            figures.append(panel(traces, "time since it turned / s", _SPEED_UNIT, title=name, link="reversal"))
+    return tuple(figures)
+
+
+def _around_reversals(found: OpenLoop, j: int) -> tuple[Float[Array, " n_times"], Float[Array, " n_times"]]:
+    """Times before and after joint j turns (s), and the RMS error of its velocity there; empty where it never does."""
+    step = float(found.t[1] - found.t[0])
+    speed, error = (
+        np.diff(values[:, :, j], axis=1) / step
+        for values in (found.measured, np.where(np.isfinite(found.simulated), found.simulated, np.nan) - found.measured)
+    )
+    width = min(round(_AROUND / step), speed.shape[1] - 1)
+    total, count = np.zeros(2 * width + 1), np.zeros(2 * width + 1)
+    # Where the velocity hovers about zero, noise turns a joint that rests.
+    moving = 0.05 * float(np.sqrt(np.mean(speed**2)))
+    for window in range(len(speed)):
+        v = speed[window]
+        for k in np.flatnonzero(v[1:] * v[:-1] < 0.0) + 1:
+            low, high = max(k - width, 0), min(k + width + 1, len(v))
+            if max(abs(v[low]), abs(v[high - 1])) < moving:
+                continue
+            square = error[window, low:high] ** 2
+            seen = np.isfinite(square)
+            total[low - k + width : high - k + width] += np.where(seen, square, 0.0)
+            count[low - k + width : high - k + width] += seen
+    if not np.any(count):
+        return np.zeros(0), np.zeros(0)
+    return step * np.arange(-width, width + 1), np.sqrt(
+        np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    )
+
+
+def _window_table(result: ModelRollout) -> Table:
+    """RMS and end errors of all joints together, by window."""
+    rolled = [(model.name, model.open_loop) for model in result.models if model.open_loop is not None]
+    beside = [] if result.coasting is None else [(COASTING, result.coasting)]
+    rows = []
+    for seconds in result.horizons:
+        for name, found in (*rolled, *beside):
+            values = (_all(found.rms(seconds)), _all(found.end(seconds)), found.tool_end(seconds))
+            rows.append((f"{seconds:g}", name, *(_milli(x) for x in values), *(_milli(x) for x in found.rms(seconds))))
+        noise = rolled[0][1].noise(seconds)
+        rows.append((f"{seconds:g}", "noise alone", _milli(_all(noise)), "–", "–", *(_milli(x) for x in noise)))
+    headers = ("window / s", "model", f"RMS / {result.unit}", "at its end", "tool at its end / mm")
+    return Table((*headers, *rolled[0][1].joint_names), tuple(rows))
+
+
+def _all(values: Float[Array, " n_dof"]) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def _milli(value: float) -> str:
+    return f"{1e3 * value:.3g}" if np.isfinite(value) else "–"
+
+
+def _loop_table(models: Sequence[RolledModel], unit: str) -> Table:
+    rows = [
+        (m.name, _milli(_all(loop.rms)), f"{loop.share_percent:.2f}", _milli(loop.tool), *map(_milli, loop.rms))
+        for m in models
+        if (loop := m.closed_loop) is not None
+    ]
+    names = models[0].closed_loop.joint_names if models[0].closed_loop is not None else ()
+    return Table(("model", f"RMS / {unit}", "% of the tracking error", "tool / mm", *names), tuple(rows))
 
 
 def _reversal_table(result: ModelRollout) -> Table:
