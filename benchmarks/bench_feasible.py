@@ -59,8 +59,8 @@ def same_programme(case: Case, repetitions: int) -> Iterator[Line]:
     yield Line(f"{name}: cvxpy + Clarabel over dynid", peer_time / bounded_time, 1.0)
     yield Line(f"{name}: optima apart, relative", abs(apart), 1e-6, "", "at most")
     yield Line(f"{name}: the θ chosen among equal fits above them", 100.0 * chosen, None, "%")
-    yield Line("feasible fit, 7 links with friction", 1e3 * free_time, 40.0, "ms", "at most")
-    yield Line("feasible fit, 7 links with friction, bounds and total mass", 1e3 * bounded_time, 40.0, "ms", "at most")
+    yield Line("feasible fit, 7 links with friction", 1e3 * free_time, 20.0, "ms", "at most")
+    yield Line("feasible fit, 7 links with friction, bounds and total mass", 1e3 * bounded_time, 20.0, "ms", "at most")
 
 
 def _cvxpy(R: Any, rho: Any, model: TorqueModel, K: Any, constraints: Constraints) -> Array:

@@ -19,6 +19,7 @@ from dynid.regression import (
     Constraints,
     Estimate,
     Feasible,
+    IdentifiedModel,
     MultiStart,
     Prior,
     Regression,
@@ -28,7 +29,10 @@ from dynid.regression import (
     compress,
 )
 from dynid.regression.feasible.certificate import ProvenFeasible, is_feasible
-from dynid.tracking import Consistent, ConstrainedFilter, Entry, ProcessNoise, StateBound, StateMap
+from dynid.tracking import arm_filter
+from dynid.tracking.arm_setup import arm_noise
+from dynid.tracking.row_filter import rows_every
+from dynid.tracking.setup import PEAK_SHARE
 from dynid.validation import compare_torque
 
 ROUNDING = -1e-9
@@ -68,26 +72,14 @@ def methods(case: Case, *, quick: bool) -> dict[str, Callable[[], tuple[Array, A
 
 
 def tracked(case: Case) -> Array:
-    """θ after one pass of the constrained filter over the samples: links from the robot file, friction from 0.1."""
-    model = case.model
+    """θ after one pass of the filter of `dynid track` over the samples: links from the robot file, no friction."""
+    model, base, low_pass = case.model, base_parameters(case.model), case.train.plan.low_pass
     theta = model.nominal()
-    theta[model.n_inertial :] = 0.1
+    unknown = np.full((base.n_base, base.n_base), np.nan)
+    known = IdentifiedModel(model, base, "nominal", "", base.project(theta), unknown, theta=theta)
     peak = np.max(np.abs(np.concatenate([segment.tau for segment in case.train.segments])), axis=0)
-    scale = np.repeat(peak, len(model.terms))
-    own = [
-        Entry(symbol, StateBound(float(-0.01 * size if term.nonnegative else -size), float(size)))
-        for symbol, size, term in zip(model.symbols[model.n_inertial :], scale, model.n_dof * model.terms, strict=True)
-    ]
-    pieces: list[Entry | Consistent] = [*(Consistent(link, scale=0.15) for link in model.robot.link_names), *own]
-    # As in dynid track: no drift of a robot that does not change, and noise learnt on the way.
-    options = ConstrainedFilter(
-        model=model,
-        state=StateMap.of(model, theta, pieces),
-        noise=0.02 * np.maximum(peak, 1e-6),
-        process_noise=ProcessNoise(start=0.0),
-        noise_memory=500.0,
-    )
-    tracker = options.start()
+    noise = arm_noise(known, PEAK_SHARE * peak, rows_every(low_pass.cutoff_hz, low_pass.rate_hz) / low_pass.rate_hz)
+    tracker = arm_filter(known, noise, cutoff_hz=low_pass.cutoff_hz, rate_hz=low_pass.rate_hz).start()
     for segment in case.train.segments:
         tracker.run(segment.motion, segment.tau, every=segment.motion.n_samples)
     return np.array(tracker.theta)

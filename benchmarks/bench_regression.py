@@ -50,7 +50,7 @@ for name in sys.argv[1].split():
 
 @dataclass(frozen=True, eq=False)
 class Endless:
-    """The same stretch of random motion again and again: a log of any length without holding it."""
+    """The same segment of random motion again and again: a log of any length without holding it."""
 
     model: TorqueModel
     base: BaseParameters
@@ -69,7 +69,7 @@ class Endless:
             self.memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
 
 
-def stretch(model: TorqueModel, n_samples: int) -> tuple[Samples, Array]:
+def random_segment(model: TorqueModel, n_samples: int) -> tuple[Samples, Array]:
     """Random states at 1 kHz with their torque, taken as they are."""
     motion = random_motion(model.robot, n_samples, np.random.default_rng(0))
     timed = Motion(np.arange(n_samples) / 1000.0, motion.q, motion.dq, motion.ddq)
@@ -96,14 +96,32 @@ def peer_seconds(model: TorqueModel, base: BaseParameters, motion: Motion, tau: 
     return (time.perf_counter() - started) / n
 
 
+def reading_seconds(samples: Samples, n_samples: int) -> tuple[float, float]:
+    """Time of reading the bytes of as many samples: from memory, and from a file that the system has cached, s."""
+    (segment,) = samples.segments
+    table = np.column_stack([segment.motion.q, segment.motion.dq, segment.motion.ddq, segment.tau])
+    turns = -(-n_samples // len(table))
+    started = time.perf_counter()
+    for _ in range(turns):
+        np.add.reduce(table, axis=None)
+    memory = time.perf_counter() - started
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "log.bin"
+        table.tofile(file)
+        started = time.perf_counter()
+        for _ in range(turns):
+            np.fromfile(file)
+        return memory, time.perf_counter() - started
+
+
 def run(*, quick: bool = False) -> Iterator[Item]:
     """Ratios measured in one run."""
     robot = load_robot("panda")
     model = TorqueModel(robot, friction_models(FRICTION))
     base = base_parameters(model)
     n_stream, n_loop = (20_000, 2_000) if quick else (N_STREAM, N_LOOP)
-    samples, _ = stretch(model, min(200_000, n_stream // 4))
-    compress(SampleRows(model, base, (stretch(model, 5_000)[0],)))
+    samples, _ = random_segment(model, min(200_000, n_stream // 4))
+    compress(SampleRows(model, base, (random_segment(model, 5_000)[0],)))
     memory: list[float] = []
     started = time.perf_counter()
     regression: Regression = compress(Endless(model, base, samples, n_stream, memory))
@@ -118,6 +136,9 @@ def run(*, quick: bool = False) -> Iterator[Item]:
         None if quick else 650.0,
         "thousand samples/s",
     )
+    memory_time, file_time = reading_seconds(samples, n_stream)
+    yield Line("the same over the limit, reading its bytes (q, dq, ddq, tau) from memory", seconds / memory_time)
+    yield Line("the same over reading its bytes from a cached file", seconds / file_time)
     yield Line("memory growth over the stream", growth, 50.0, "MB", bound="at most")
     yield Line("a fit: Pinocchio loop + lstsq over dynid", peer / (seconds / n_stream), None if quick else 15.0)
     if not quick:

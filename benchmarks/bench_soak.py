@@ -47,7 +47,7 @@ class Soak:
     feasible: bool
     """Whether the load was possible (or inside its bounds) at the end of every block."""
     mass_error: float
-    """Relative error of the load's mass after a clean stretch at the end."""
+    """Relative error of the load's mass after clean samples at the end."""
     missing: int
     """Torques that were not finite; each costs its row."""
     skipped: int
@@ -94,7 +94,7 @@ def spoiled(tau: Array, rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def soaked(options: ConstrainedFilter, n_steps: int) -> Soak:
-    """Run a filter over `n_steps` of spoiled data and then over a clean stretch."""
+    """Run a filter over `n_steps` of spoiled data and then over clean samples."""
     model, theta = arm()
     rng = np.random.default_rng(7)
     motion = random_motion(model.robot, BLOCK, rng)
@@ -201,7 +201,7 @@ def run(*, quick: bool = False) -> Iterator[Item]:
         yield from (
             Line(f"{what}: memory grows by", found.growth_mb, 5.0, "MB", bound="at most"),
             Line(f"{what}: finite and consistent all along", float(found.finite and found.feasible), 1.0, ""),
-            Line(f"{what}: mass after a clean stretch is off by", 100.0 * found.mass_error, 5.0, "%", bound="at most"),
+            Line(f"{what}: mass after clean samples is off by", 100.0 * found.mass_error, 5.0, "%", bound="at most"),
             Line(f"{what}: torques missing, each costs its row", float(found.missing), None, ""),
             Line(f"{what}: samples left out", float(found.skipped), None, ""),
             Line(f"{what}: steps a second", found.rate, None, "/s"),

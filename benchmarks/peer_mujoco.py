@@ -15,33 +15,33 @@ from typing import Any
 
 import numpy as np
 
-MOST_WINDOWS = 24
 MOST_ITERATIONS = 15
 """Beyond which its residual fell by less than a thousandth a step on the arms of the leaderboard."""
+TIMESTEP = 0.002
+"""s, MuJoCo's default; measured torques are interpolated, so that a slow log does not mean a coarse simulation."""
+POSITIONS = 100
+"""Measured positions of a window that are compared, at the most; those between tell little that is new."""
+SHARE = 0.05
+"""Of the RMS torque of a joint: what armature, damping and friction loss each take at the start."""
+UNKNOWN_MASS = (0.01, 100.0)
+"""Bounds of a link's mass, relative to the start, where the robot file has none; its own default is 0.1 to 10."""
 
 
-def with_sensors(xml: str, joints: list[str], timestep: float) -> Any:
-    """The robot, which has a motor at every joint, with position sensors, stepped at the rate of the log."""
+def stepped(xml: str) -> Any:
+    """The robot, which has a motor at every joint, without contacts and limits."""
     import mujoco
 
     spec = mujoco.MjSpec.from_string(xml)
-    spec.option.timestep = timestep
+    spec.option.timestep = TIMESTEP
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
     for motor in spec.actuators:
         motor.ctrllimited = False
-    for joint in joints:
-        spec.add_sensor(
-            name=f"{joint}_pos",
-            type=mujoco.mjtSensor.mjSENS_JOINTPOS,
-            objtype=mujoco.mjtObj.mjOBJ_JOINT,
-            objname=joint,
-        )
     return spec
 
 
-def parameters(spec: Any, joints: list[str]) -> Any:
-    """The pseudo-inertia of every body, and armature, damping and friction loss of every joint."""
+def parameters(spec: Any, joints: list[str], arrays: dict[str, Any], known: bool) -> Any:
+    """The pseudo-inertia of every body, and armature, damping and friction loss of every joint at its own scale."""
     from mujoco import sysid
 
     model = spec.compile()
@@ -53,18 +53,20 @@ def parameters(spec: Any, joints: list[str]) -> Any:
             # Left as nan, the compiler of 3.16 refuses the body: "mass and inertia of moving bodies must be larger …".
             spec.body(name).iquat = [1.0, 0.0, 0.0, 0.0]
 
+        wide = {} if known else {"mass_bound_mult": np.array(UNKNOWN_MASS)}
         pseudo = sysid.InertiaType.Pseudo
-        found.add(sysid.body_inertia_param(spec, model, model.body(k).name, inertia_type=pseudo, modifier=turn))
-    for joint in joints:
-        size = 0.1 + float(model.joint(joint).armature[0])
-        for attribute, start, most in (("armature", size, 10.0), ("damping", 1.0, 100.0), ("frictionloss", 1.0, 100.0)):
+        found.add(sysid.body_inertia_param(spec, model, model.body(k).name, inertia_type=pseudo, modifier=turn, **wide))
+    for j, joint in enumerate(joints):
+        torque, speed, acceleration = (float(np.sqrt(np.mean(arrays[x][..., j] ** 2))) for x in ("tau", "dq", "ddq"))
+        scales = {"armature": torque / acceleration, "damping": torque / speed, "frictionloss": torque}
+        for attribute, scale in scales.items():
 
             def modify(spec: Any, parameter: Any, joint: str = joint, attribute: str = attribute) -> None:
                 value = parameter.value[0]
                 entry = spec.joint(joint)
                 setattr(entry, attribute, value if np.ndim(getattr(entry, attribute)) == 0 else [value, 0.0, 0.0])
 
-            found.add(sysid.Parameter(f"{joint}_{attribute}", start, 1e-6, most, modifier=modify))
+            found.add(sysid.Parameter(f"{joint}_{attribute}", SHARE * scale, 1e-6 * scale, scale, modifier=modify))
     return found
 
 
@@ -74,26 +76,22 @@ def fit(place: Path, arrays: dict[str, Any], options: dict[str, Any]) -> tuple[d
     from mujoco import sysid
 
     joints = options["joints"].split()
-    t, q, dq, tau = arrays["t"], arrays["q"], arrays["dq"], arrays["tau"]
-    period = float(np.median(np.diff(t)))
-    xml = (place / "robot.xml").read_text(encoding="utf-8")
-    spec = with_sensors(xml, joints, period)
+    spec = stepped((place / "robot.xml").read_text(encoding="utf-8"))
     model = spec.compile()
     data = mujoco.MjData(model)
-    length = max(4, round(float(options["window"]) / period))
-    starts = np.unique(np.linspace(0, len(t) - length - 1, MOST_WINDOWS).astype(int))
-    states, controls, sensors = [], [], []
-    for start in starts:
-        part = slice(start, start + length)
-        clock = np.arange(length) * period
-        states.append(sysid.create_initial_state(model, q[start], dq[start], data.act))
-        controls.append(sysid.TimeSeries(clock, tau[part]))
-        sensors.append(sysid.TimeSeries.from_names(clock, q[part], model))
-    names = [f"w{start}" for start in starts]
-    sequences = sysid.ModelSequences("arm", spec, names, states, controls, sensors)
+    states, controls, positions = [], [], []
+    for t, q, dq, tau in zip(arrays["t"], arrays["q"], arrays["dq"], arrays["tau"], strict=True):
+        clock, every = t - t[0], int(np.ceil(len(t) / POSITIONS))
+        states.append(sysid.create_initial_state(model, q[0], dq[0], data.act))
+        controls.append(sysid.TimeSeries(clock, tau))
+        # Positions of the state: a sensor lags behind its stamp by one step.
+        names = [f"{joint}_qpos" for joint in joints]
+        positions.append(sysid.TimeSeries.from_names(clock[::every], q[::every], model, names=names))
+    names = [f"window {k}" for k in range(len(states))]
+    sequences = sysid.ModelSequences("arm", spec, names, states, controls, positions, allow_missing_sensors=True)
     started = time.perf_counter()
     found, result = sysid.optimize(
-        initial_params=parameters(spec, joints),
+        initial_params=parameters(spec, joints, arrays, bool(options["known"])),
         residual_fn=sysid.build_residual_fn(models_sequences=[sequences]),
         optimizer="mujoco",
         max_iters=MOST_ITERATIONS,
@@ -103,7 +101,8 @@ def fit(place: Path, arrays: dict[str, Any], options: dict[str, Any]) -> tuple[d
         parameter.apply_modifier(spec)
     final = spec.compile()
     answers = {"links": links(final, joints), "terms": terms(final, joints)}
-    return {"seconds": seconds, "iterations": len(result.extras.get("objective", []))}, answers
+    objective = result.extras.get("objective", [])
+    return {"seconds": seconds, "iterations": len(objective), "objective": [float(x) for x in objective]}, answers
 
 
 def links(model: Any, joints: list[str]) -> np.ndarray:

@@ -1,11 +1,10 @@
-"""Every command of the documentation runs as it stands there, from top to bottom of its page, in an own folder.
+"""Every command and program of the documentation runs as it stands, from top to bottom of its page, in an own folder.
 
-Programs of the pages about jobs run as well; of all others the imports exist. The walk of CONTRIBUTING.md is true.
+Recipes are followed by tests/recipes, C by tests/cli/test_export.py. The walk of CONTRIBUTING.md is true.
 """
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 import shlex
@@ -31,29 +30,36 @@ FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# ([\w./-]+\.(?:toml|csv|py))\s*$")
 NEED_DATA = frozenset({"tutorial.md", "data.md"})
 """Pages about the measured data sets."""
-RUN_AS_PROGRAMS = ("doctor.md", "identify.md", "python.md", "quick_start.md")
-"""Pages whose Python is one program from top to bottom."""
+RUN = frozenset({"console", "python"})
+WRITTEN = frozenset({"toml"})
+SHOWN = frozenset({"text", "{toctree}"})
+"""Blocks that show what a program printed, or that Sphinx reads."""
+ELSEWHERE = {"export.md": {"c", "sh"}, "campaign.md": {"sh"}, "quick_start.md": {"sh"}, "../README.md": {"sh"}}
+"""Compiled by tests/cli/test_export.py; a cluster as tests/cluster.py starts; make, and pip as in release_check.py."""
 WALK = re.compile(r"^\| (\d+) \| `([\w/]+)\.py` \| `([\w.]+)` \|", re.MULTILINE)
-PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+PAGES = [*sorted(path.name for path in DOCS.glob("*.md")), "../README.md"]
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command, or a file that the reader is told to write."""
+    """A command, a part of the page's program, or a file that the reader is told to write."""
 
     command: str = ""
+    program: str = ""
     file: str = ""
     text: str = ""
 
 
 def steps(page: str) -> Iterator[Step]:
-    """The commands and files of a page in their order."""
+    """The commands, programs and files of a page in their order."""
     for match in FENCE.finditer((DOCS / page).read_text(encoding="utf-8")):
         language, body = match.group(1).strip(), match.group(2)
         first = body.split("\n", 1)[0]
         named = FILE_NAME.match(first)
-        if language in ("toml", "python", "csv") and named:
-            yield Step(file=named.group(1), text=body if language != "csv" else body.split("\n", 1)[1])
+        if language in ("toml", "python", "text") and named:
+            yield Step(file=named.group(1), text=body if language != "text" else body.split("\n", 1)[1])
+        elif language == "python":
+            yield Step(program=body)
         elif language == "console":
             joined = body.replace("\\\n", " ")
             yield from (Step(command=line[2:]) for line in joined.split("\n") if line.startswith("$ "))
@@ -93,53 +99,29 @@ def test_commands_of_a_page_about_measured_data_run(page, data_dir, tmp_path, mo
 
 def follow(page: str, folder: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(folder)
+    names: dict[str, Any] = {"__name__": "reader"}
     for step in steps(page):
-        if step.file:
+        if step.program:
+            exec(compile(step.program, page, "exec"), names)
+        elif step.file:
             Path(step.file).parent.mkdir(parents=True, exist_ok=True)
             Path(step.file).write_text(step.text, encoding="utf-8")
         else:
             run(step.command, capsys)
 
 
-def test_no_command_hides_in_a_fence_that_is_not_run():
-    hidden = [
-        f"{page}: {line}"
+def test_no_block_of_a_page_is_left_unrun():
+    left = [
+        f"{page}: ```{language} {body.split(chr(10), 1)[0]}"
         for page in PAGES
-        for match in FENCE.finditer((DOCS / page).read_text(encoding="utf-8"))
-        if match.group(1).strip() in ("", "sh", "bash", "text")
-        for line in match.group(2).split("\n")
-        if line.startswith(("dynid ", "$ dynid "))
+        for language, body in FENCE.findall((DOCS / page).read_text(encoding="utf-8"))
+        if language.strip() not in RUN | WRITTEN | SHOWN | ELSEWHERE.get(page, set())
+        or (language.strip() == "text" and re.search(r"^(\$ )?(dynid|make|pip|import|from) ", body, re.MULTILINE))
     ]
-    assert not hidden, "write these as ```console with $ before the command: " + "; ".join(hidden)
+    assert not left, "give these a language whose blocks are run: " + "; ".join(left)
 
 
-def programs(page: str) -> str:
-    """The Python of a page, its blocks joined; files that the reader writes are none of it."""
-    blocks = [
-        match.group(2)
-        for match in FENCE.finditer((DOCS / page).read_text(encoding="utf-8"))
-        if match.group(1) == "python"
-    ]
-    return "\n".join(block for block in blocks if not FILE_NAME.match(block.split("\n", 1)[0]))
-
-
-@pytest.mark.parametrize("page", RUN_AS_PROGRAMS)
-def test_the_python_of_a_page_about_a_job_runs(page, workbench, tmp_path, monkeypatch):
-    folder = tmp_path / "reader"
-    shutil.copytree(workbench, folder)
-    monkeypatch.chdir(folder)
-    exec(compile(programs(page), page, "exec"), {"__name__": "reader"})
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if programs(page)])
-def test_names_that_a_page_imports_exist(page):
-    for node in ast.walk(ast.parse(programs(page))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dynid":
-            module = importlib.import_module(str(node.module))
-            assert not [alias.name for alias in node.names if not hasattr(module, alias.name)], page
-
-
-@pytest.mark.parametrize("page", [*PAGES, "../README.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_jobs_that_a_page_names_exist(page):
     text = (DOCS / page).read_text(encoding="utf-8")
     stages = {path.stem for path in Path(str(dynid.__file__)).parent.iterdir()}

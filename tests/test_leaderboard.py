@@ -6,11 +6,12 @@ import pytest
 from benchmarks.leaderboard.__main__ import main
 from benchmarks.leaderboard.arms import Arm, Sheet, simulated
 from benchmarks.leaderboard.board import DEFAULT, Board, complaints
-from benchmarks.leaderboard.judge import Entry
-from benchmarks.leaderboard.methods import lines_of, methods
+from benchmarks.leaderboard.judge import Entry, constant_velocity
+from benchmarks.leaderboard.methods import CONSTANT_VELOCITY, lines_of, methods
 from benchmarks.leaderboard.page import text
 from benchmarks.leaderboard.run_one import restored, stored
 from dynid import load_robot
+from dynid.recording.log_settings import LogSettings
 
 
 def board(tmp_path, *entries: Entry) -> Board:
@@ -69,6 +70,35 @@ def test_the_page_shows_what_lost_and_what_failed_with_its_message(tmp_path):
     assert "- a, unseen: 2.00 times that of WLS" in page
     assert "FIGAROH: no model: it failed: z." in page
     assert f"| {DEFAULT} | — | 2.00 |" in page
+
+
+def test_constant_velocity_is_a_bar_and_no_contestant(tmp_path):
+    found = board(
+        tmp_path, good("a", DEFAULT, 1.0, 3.0), good("a", "WLS", 1.0, 5.0), Entry("a", CONSTANT_VELOCITY, rollout=2.0),
+        good("b", DEFAULT, 1.0, 3.0), good("b", "WLS", 1.0, 5.0), Entry("b", CONSTANT_VELOCITY, rollout=4.0),
+    )  # fmt: skip
+    assert complaints(found, ["rollout"]) == ()
+    assert CONSTANT_VELOCITY not in found.methods
+    page = text(found)
+    assert "| a | 2 | 3 | — | 3 | none |" in page
+    assert f"| b | 4 | 3 | — | 3 | {DEFAULT} |" in page
+    assert "On a no model beats constant velocity" in page
+
+
+def test_constant_velocity_errs_by_half_the_acceleration_times_time_squared(tmp_path):
+    acceleration, t = np.array([0.4, 0.2]), np.arange(0.0, 6.0, 0.01)
+    q = 0.5 * acceleration * (t[:, None] - 3.0) ** 2
+    columns = np.column_stack([t, q, acceleration * (t[:, None] - 3.0), np.ones_like(q)])
+    np.savetxt(tmp_path / "log.csv", columns, delimiter=",", header="t,q1,q2,dq1,dq2,tau1,tau2", comments="")
+    arm = Arm("a", "planar2r", (tmp_path / "log.csv",), tmp_path / "log.csv")
+    # RMS of a t²/2 over T is a T²/2/√5, geometric mean of the joints; a sum of 51 samples is 2 % off the integral.
+    expected = 1e3 * np.sqrt(np.prod(acceleration)) * 0.5**2 / 2.0 / np.sqrt(5.0)
+    assert constant_velocity(arm, LogSettings()) == pytest.approx(expected, rel=0.03)
+
+
+def test_the_page_tells_what_each_choice_gained(tmp_path):
+    page = text(board(tmp_path, good("a", "OLS", 2.0, np.inf), good("a", "WLS", 1.0), good("a", DEFAULT, 1.0)))
+    assert "| weights by joint | 0.500 (1 of 1 better) | — |" in page
 
 
 def test_every_peer_counts_the_lines_of_its_script():

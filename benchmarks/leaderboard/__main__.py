@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.leaderboard.arms import Arm, measured, simulated
 from benchmarks.leaderboard.board import complaints, measure
 from benchmarks.leaderboard.judge import Entry
-from benchmarks.leaderboard.methods import methods
+from benchmarks.leaderboard.methods import CONSTANT_VELOCITY, methods
 from benchmarks.leaderboard.page import FIGURES, text
 from dynid.disk import write_whole
 
@@ -51,6 +51,7 @@ def main(arguments: Sequence[str]) -> int:
             return 2
         chosen = [arm for arm in known if not options.names or arm.name in options.names]
         contest = [method.name for method in methods() if not options.quick or method.name in QUICK]
+        contest.append(CONSTANT_VELOCITY)
         board = measure(chosen, contest, folder / "entries", workers=options.workers, heard=_tell)
     if options.page is not None:
         write_whole(options.page, text(board))

@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks import BLAS_THREADS
 from benchmarks.leaderboard.arms import Arm
 from benchmarks.leaderboard.judge import Entry
+from benchmarks.leaderboard.methods import CONSTANT_VELOCITY
 from benchmarks.leaderboard.run_one import stored
 
 DEFAULT = "dynid, plain command"
@@ -34,8 +35,18 @@ class Board:
     entries: tuple[Entry, ...]
 
     def of(self, arm: str) -> tuple[Entry, ...]:
-        """The entries of one arm."""
-        return tuple(entry for entry in self.entries if entry.arm == arm)
+        """The models of one arm."""
+        return tuple(entry for entry in self.entries if entry.arm == arm and entry.method != CONSTANT_VELOCITY)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Their names, in order."""
+        return tuple(dict.fromkeys(entry.method for arm in self.arms for entry in self.of(arm.name)))
+
+    def without_model(self, arm: str) -> float:
+        """Rollout error of constant velocity on one arm, mrad; nan where it was not measured."""
+        found = [entry.rollout for entry in self.entries if entry.arm == arm and entry.method == CONSTANT_VELOCITY]
+        return found[0] if found else np.nan
 
     def best(self, arm: str, figure: str) -> float:
         """The least of a figure on one arm; nan where none has it."""

@@ -9,10 +9,14 @@ import numpy as np
 import dynid
 from benchmarks.leaderboard.arms import Arm
 from dynid.arrays import Array, Float
+from dynid.chain.stand_ins import with_stand_ins
 from dynid.dynamics import base_parameters
 from dynid.errors import ParameterError
+from dynid.recording.log_settings import LogSettings
 from dynid.regression import IdentifiedModel
 from dynid.regression.feasible.certificate import ProvenFeasible, is_feasible
+from dynid.validation.rollout import window_starts
+from dynid.workflow.logs import Log
 
 WINDOW = 0.5
 """s; length of the open-loop rollouts that are judged."""
@@ -32,6 +36,8 @@ class Entry:
     """The same with the torque as it was logged, %."""
     rollout: float = np.nan
     """RMS error of a joint over open-loop rollouts of 0.5 s, mrad, geometric mean of the joints."""
+    noise: float = np.nan
+    """What the noise of the log explains of it, mrad, likewise."""
     consistent: str = ""
     """yes or no for links; some or none: whether any physically consistent links have these base parameters."""
     mass: float = np.nan
@@ -64,13 +70,15 @@ def judged(arm: Arm, method: str, model: IdentifiedModel, **cost: float | int | 
     train = dynid.validate(model, arm.train, until=arm.split).validation
     held_out = dynid.validate(model, arm.held_out, from_=arm.split).validation[0]
     raw = dynid.validate(model, arm.held_out, from_=arm.split, raw=True).validation[0]
+    rollout, noise = _rollout(arm, model)
     return Entry(
         arm.name,
         method,
         train=float(np.sqrt(np.mean([v.error.relative_percent**2 for v in train]))),
         unseen=held_out.error.relative_percent,
         raw=raw.error.relative_percent,
-        rollout=_rollout(arm, model),
+        rollout=rollout,
+        noise=noise,
         consistent=_consistent(model),
         mass=float(sum(link.mass for link in model.links)) if model.links else np.nan,
         coverage=100.0 * float(np.nanmean(held_out.coverage)) if _has_spread(model, held_out.coverage) else np.nan,
@@ -89,13 +97,31 @@ def _consistent(model: IdentifiedModel) -> str:
     return "some" if isinstance(found, ProvenFeasible) else "none"
 
 
-def _rollout(arm: Arm, model: IdentifiedModel) -> float:
-    """RMS error of each joint over rollouts of `WINDOW`, geometric mean of the joints, mrad; infinite where none runs.
+def _rollout(arm: Arm, model: IdentifiedModel) -> tuple[float, float]:
+    """Error over rollouts of `WINDOW`, and what noise explains of it, mrad; infinite where none runs.
 
     A wrist without armature runs away under the noise of its torque sensor; in a plain mean it alone would count.
     """
     try:
         found = dynid.rollout(model, arm.held_out, window=WINDOW, from_=arm.split).models[0].open_loop
     except ParameterError:  # a mass matrix that is not positive definite
-        return np.inf
-    return np.nan if found is None else 1e3 * float(np.exp(np.mean(np.log(found.rms(WINDOW)))))
+        return np.inf, np.nan
+    return (np.nan, np.nan) if found is None else (_typical(found.rms(WINDOW)), _typical(found.noise(WINDOW)))
+
+
+def constant_velocity(arm: Arm, read: LogSettings) -> float:
+    r"""Error of the predictor that knows no dynamics over the same windows, mrad: :math:`q_0 + t \dot q_0`."""
+    robot, _ = with_stand_ins(dynid.load_robot(arm.robot))
+    samples = Log.of(arm.held_out, robot, read, arm.split, None).condition()
+    windows = window_starts(samples, WINDOW)
+    t = np.arange(windows.n_samples + 1)[:, None] / samples.plan.low_pass.rate_hz
+    errors = []
+    for part, k in windows.starts:
+        motion = samples.segments[part].motion
+        errors.append(motion.q[k] + t * motion.dq[k] - motion.q[k : k + windows.n_samples + 1])
+    return _typical(np.sqrt(np.mean(np.square(errors), axis=(0, 1))))
+
+
+def _typical(error: Float[Array, " n_dof"]) -> float:
+    """Geometric mean of the joints, mrad."""
+    return 1e3 * float(np.exp(np.mean(np.log(error))))

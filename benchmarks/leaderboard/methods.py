@@ -83,10 +83,12 @@ def nominal(arm: Arm) -> Fitted:
 
 
 def filtered(arm: Arm) -> Fitted:
-    """One pass of the constrained filter over the training logs, from the robot file."""
-    robot, guessed = with_stand_ins(dynid.load_robot(arm.robot))
-    model = dynid.TorqueModel(robot, friction_models(CLASSICAL))
-    known = bare_model("nominal file", model, model.nominal(), settings(arm))
+    """One pass of `dynid track` over the training logs, from the links of the robot file and no friction at all."""
+    robot = dynid.load_robot(arm.robot)
+    stand_in, guessed = with_stand_ins(robot)
+    friction = friction_models(CLASSICAL)
+    theta = dynid.TorqueModel(stand_in, friction).nominal()
+    known = bare_model("nominal file", dynid.TorqueModel(robot, friction), theta, settings(arm))
     for log in arm.train:
         known = dynid.track(known, log, until=arm.split).model
     return Fitted(known, "rods stand in for links without inertia" if guessed else "")
@@ -136,11 +138,16 @@ def lines_of(method: str) -> int:
     return sum(1 for line in code.splitlines() if line.strip()) - inner
 
 
+CONSTANT_VELOCITY = "constant velocity"
+"""The entry that is no model: positions go on at the first velocity of a window."""
+
+
 def methods() -> tuple[Method, ...]:
     """All of them, dynid's default first."""
     classical = {"friction": CLASSICAL}
     own: dict[str, dict[str, Any]] = {
         "dynid, plain command": {},
+        "dynid, --refine rollout": {"refine": "rollout"},
         "OLS": {"estimator": "ols", **classical},
         "WLS": {"estimator": "wls", **classical},
         "robust": {"estimator": "robust", **classical},

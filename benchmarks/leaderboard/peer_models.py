@@ -25,8 +25,8 @@ PeerFit = tuple[dynid.TorqueModel, Float[Array, " n_params"], float, str]
 """Model, θ (SI), seconds of the fit alone, and what a reader has to know."""
 WINDOW = 0.5
 """s; the length of the rollouts that mujoco.sysid is given, as the leaderboard judges them."""
-MOST_SAMPLES = 2500
-"""Samples of a log that mujoco.sysid is given at the most: it takes minutes already."""
+MOST_WINDOWS = 24
+"""Rollouts that mujoco.sysid is given, spread over all training logs: it takes minutes already."""
 
 
 def _robot_and_logs(arm: Arm, read: LogSettings) -> tuple[str, Robot, list[Samples]]:
@@ -87,15 +87,35 @@ def mujoco_sysid(arm: Arm, read: LogSettings) -> PeerFit:
     model = dynid.TorqueModel(robot, (*friction_models("viscous+coulomb"), RotorInertia()))
     nothing = np.zeros(robot.n_dof)
     xml = mjcf_text(robot, [InertialParameters(pi) for pi in robot.nominal], PassiveTerms(nothing, nothing, nothing))
-    segment = max((part for samples in logs for part in samples.segments), key=lambda part: part.motion.n_samples)
-    motion = segment.motion
-    every = max(1, int(np.ceil(motion.n_samples / MOST_SAMPLES)))
-    arrays = {"t": motion.t[::every], "q": motion.q[::every], "dq": motion.dq[::every], "tau": segment.tau[::every]}
-    answer = ask("mujoco", "fit", arrays, {"robot.xml": xml}, window=WINDOW, joints=" ".join(robot.joint_names))
+    _, guessed = with_stand_ins(dynid.load_robot(arm.robot))
+    answer = ask(
+        "mujoco", "fit", _windows(logs), {"robot.xml": xml}, joints=" ".join(robot.joint_names), known=int(not guessed)
+    )
     links = answer.arrays["links"]
     terms = [(damping, loss, armature) for damping, loss, armature in answer.arrays["terms"]]
     found = np.concatenate([links.ravel(), np.array(terms).ravel()])
     return model, found, float(answer.figures["seconds"]), f"{answer.figures['iterations']} iterations"
+
+
+def _windows(logs: list[Samples]) -> dict[str, Array]:
+    """Motion and torque (SI) of windows all over the training logs."""
+    rate = min(samples.plan.low_pass.rate_hz for samples in logs)
+    length = max(4, round(WINDOW * rate)) + 1
+    starts = [
+        (part, k)
+        for samples in logs
+        for part in samples.segments
+        for k in range(0, part.motion.n_samples - length, max(1, length // 4))
+    ]
+    chosen = np.unique(np.linspace(0, len(starts) - 1, min(len(starts), MOST_WINDOWS)).round().astype(int))
+    cut = [(part, slice(k, k + length)) for part, k in (starts[i] for i in chosen)]
+    return {
+        "t": np.array([part.motion.t[rows] for part, rows in cut]),
+        "q": np.array([part.motion.q[rows] for part, rows in cut]),
+        "dq": np.array([part.motion.dq[rows] for part, rows in cut]),
+        "ddq": np.array([part.motion.ddq[rows] for part, rows in cut]),
+        "tau": np.array([part.tau[rows] for part, rows in cut]),
+    }
 
 
 def scripts() -> dict[str, Path]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks.leaderboard.arms import Arm, Sheet
-from benchmarks.leaderboard.judge import Entry, judged
-from benchmarks.leaderboard.methods import methods
+from benchmarks.leaderboard.judge import Entry, constant_velocity, judged
+from benchmarks.leaderboard.methods import CONSTANT_VELOCITY, methods, settings
 from benchmarks.peers import PeerError
 from dynid import DynidError
 
@@ -39,6 +39,8 @@ def restored(text: str) -> Arm:
 
 def entry(arm: Arm, name: str) -> Entry:
     """Fit and judge; what cannot be done is an entry that says why."""
+    if name == CONSTANT_VELOCITY:
+        return Entry(arm.name, name, rollout=constant_velocity(arm, settings(arm)))
     method = next(method for method in methods() if method.name == name)
     started = perf_counter()
     try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 from dynid.version import VERSION
 
 __version__ = VERSION
@@ -61,44 +61,8 @@ if TYPE_CHECKING:
     from dynid.writers.live.serve import live as live
     from dynid.writers.save import save as save
 
-_HOMES = {
-    "dynid.chain": ("InertialParameters", "Robot", "lint", "load_robot", "repair"),
-    "dynid.dynamics": ("BaseParameters", "Motion", "TorqueModel", "base_parameters"),
-    "dynid.errors": ("DynidError",),
-    "dynid.recording": ("ColumnMap", "Conditioning", "Recording", "read_recording"),
-    "dynid.regression": (
-        "OLS",
-        "WLS",
-        "Constraints",
-        "Estimate",
-        "Feasible",
-        "IdentifiedModel",
-        "Regression",
-        "Retrieval",
-        "Robust",
-        "load_model",
-    ),
-    "dynid.workflow.check": ("check",),
-    "dynid.workflow.examine": ("examine",),
-    "dynid.workflow.excite": ("excite",),
-    "dynid.workflow.friction": ("friction",),
-    "dynid.workflow.identify": ("identify",),
-    "dynid.workflow.info": ("info",),
-    "dynid.workflow.payload": ("payload",),
-    "dynid.workflow.retrieve": ("retrieve",),
-    "dynid.workflow.prediction": ("predict",),
-    "dynid.workflow.reverse": ("reverse",),
-    "dynid.workflow.rollout": ("rollout",),
-    "dynid.workflow.simulate": ("simulate",),
-    "dynid.workflow.track": ("track",),
-    "dynid.workflow.validate": ("validate",),
-    "dynid.writers.campaign": ("campaign",),
-    "dynid.writers.export": ("export",),
-    "dynid.writers.live.serve": ("live",),
-    "dynid.writers.save": ("save",),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names("dynid", _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)
 
 
 def __dir__() -> list[str]:

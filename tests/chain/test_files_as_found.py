@@ -13,7 +13,8 @@ import pytest
 from dynid.chain import InertialParameters, Robot, load_robot
 from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.assembly import read_bodies
-from dynid.chain.formats.locks import Lineage
+from dynid.chain.formats.locks import Lineage, _follow
+from dynid.chain.formats.mesh_mass import read_triangles
 from dynid.chain.limits import Limits, believable
 from dynid.chain.stand_ins import with_stand_ins
 from dynid.dynamics import Motion, TorqueModel, base_parameters, random_motion
@@ -356,6 +357,23 @@ MJCF_AS_FOUND: dict[str, tuple[str, str, str, tuple[str, ...], str | None]] = {
     "tendons": (CHAIN, "", ON_TENDON, TWO, f"{LEFT_OUT} <tendon>"),
     "total mass": (CHAIN + f'<body name="s">{BODY}</body>', '<compiler settotalmass="11"/>', "", TWO, None),
     "bounds": (CHAIN, '<compiler boundmass="3" boundinertia="0.2"/>', "", TWO, None),
+    "bounds of a link without inertia": (
+        CHAIN.replace(
+            "</body></body>", '<body name="c" pos="0 0.2 0.1" euler="20 0 30"><joint name="j3"/></body></body></body>'
+        ),
+        '<compiler boundmass="3" boundinertia="0.2"/>',
+        "",
+        (*TWO, "j3"),
+        None,
+    ),
+    "orientation of a class": (
+        '<body name="a"><joint name="j1" axis="0 1 0"/><geom mass="2"/><geom mass="1" quat="1 1 0 0" pos="0 0.1 0"/>'
+        '<body name="b" pos="0 0 0.4"><joint name="j2" axis="1 0 0"/><geom mass="1" zaxis="1 2 0"/></body></body>',
+        '<default><geom type="capsule" size="0.05 0.2" euler="30 40 0"/></default>',
+        "",
+        TWO,
+        None,
+    ),
     "balanced": (
         CHAIN.replace("</body></body>", f"{FLAT}</body></body>"),
         '<compiler balanceinertia="true"/>',
@@ -375,6 +393,25 @@ def test_mjcf_as_found_has_mujocos_torque_and_says_what_is_held(case, tmp_path, 
     assert robot.joint_names == joints
     assert robot.notes == ((note,) if note else ())
     assert agrees(path, robot, rng)
+
+
+@pytest.mark.parametrize("names", ["abc", "cba", "bca"])
+def test_held_joints_follow_those_they_mimic_in_any_order(names, tmp_path):
+    first, second, third = names
+
+    def mimicking(name: str, master: str, rule: str) -> str:
+        return joint(name, "base", f"l{name}", content=f'{LIMIT}<mimic joint="{master}" {rule}/>')
+
+    parts = [joint(third, "base", f"l{third}"), mimicking(second, third, 'multiplier="-1" offset="0.2"')]
+    parts += [mimicking(first, second, 'multiplier="2" offset="0.1"')]
+    tree = read_bodies(write(tmp_path, urdf(link("base"), *(link(f"l{name}") for name in names), *parts)))
+    joints = {body.joint.name: body.joint for body in tree.bodies if body.joint is not None}
+    positions: dict[str, float] = {}
+    _follow(joints, positions, "abc")
+    assert positions == pytest.approx({third: 0.0, second: 0.2, first: 0.5})
+    positions = {third: 0.3}
+    _follow(joints, positions, [first, second])
+    assert positions == pytest.approx({third: 0.3, second: -0.1, first: -0.1})
 
 
 def test_a_scene_includes_its_robot_and_the_robot_its_parts(tmp_path, rng):
@@ -474,6 +511,34 @@ def test_a_broken_mesh_is_no_mass(content, tmp_path):
     (tmp_path / "x.obj").write_bytes(content)
     text = mjcf('<body name="a"><joint/><geom type="mesh" mesh="x"/></body>', '<asset><mesh file="x.obj"/></asset>')
     assert not load_robot(write(tmp_path, text)).has_nominal
+
+
+@pytest.mark.parametrize("n_bytes", [0, 79, 80, 83, 84, 85, 133, 135, 184])
+def test_an_stl_file_of_another_length_than_it_says_is_no_mesh(n_bytes, tmp_path):
+    facets = np.zeros(2, [("n", "<f4", 3), ("v", "<f4", (3, 3)), ("a", "<u2")])
+    facets["v"] = 1.0 + np.arange(18.0).reshape(2, 3, 3)
+    whole = bytes(80) + (1).to_bytes(4, "little") + facets.tobytes()
+    mesh = tmp_path / "x.stl"
+    mesh.write_bytes(whole[:n_bytes])
+    assert read_triangles(mesh) is None
+    mesh.write_bytes(whole[:134])
+    np.testing.assert_array_equal(read_triangles(mesh), facets["v"][:1])
+    mesh.write_bytes(bytes(84))  # no face at all
+    assert read_triangles(mesh) is None
+    mesh.write_bytes(whole[:96] + np.float32(1e10).tobytes() + whole[100:134])
+    assert read_triangles(mesh) is None
+
+
+def test_faces_of_an_obj_file_count_from_either_end_and_fan_out(tmp_path):
+    mesh = tmp_path / "x.OBJ"
+    corners = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n"
+    expected = np.array([[[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]], dtype=float)
+    for face in ("f 1 2 3 4", "f -4 -3 -2 -1", "f 1/1/1 2/2/1 3//1 4", "# f 9 9 9\nvn 0 0 1\nf 1 2 3\nf 1 3 4"):
+        mesh.write_text(corners + face)
+        np.testing.assert_array_equal(read_triangles(mesh), expected)
+    for face in ("f 0 1 2", "f 1 2 5", "f -5 1 2", "f 1 2", "vt 1 2"):
+        mesh.write_text(corners + face)
+        assert read_triangles(mesh) is None
 
 
 # ---- stand-ins

@@ -4,6 +4,8 @@ import pytest
 from dynid import load_robot
 from dynid.recording import Conditioning
 from dynid.regression import estimated_delay, velocity_threshold
+from dynid.regression.auto_settings import _costs
+from dynid.regression.rows import rows_of_segment, visible_columns
 from tests.regression.logs import truth
 
 
@@ -59,3 +61,27 @@ def test_the_threshold_is_the_best_of_those_that_keep_the_condition_number(rng):
     assert choice.chosen in choice.thresholds[allowed]
     chosen = choice.relative_percent[choice.thresholds == choice.chosen]
     assert np.all(choice.relative_percent[allowed] >= chosen)
+
+
+def test_the_cost_of_a_delay_is_the_residual_of_its_own_fit(rng):
+    case = truth(load_robot("planar2r"), rng, duration=10.0)
+    recording = case.recording(rng, 0.05)
+    plan = Conditioning(cutoff_hz=5.0, min_velocity=0.2).plan(recording)
+    delays = np.array([-0.02, 0.0, 0.011])
+    found = _costs(case.model, case.base, recording, plan, delays)
+    visible = visible_columns(case.model, case.base)
+    edge = int(np.ceil(0.02 * plan.low_pass.rate_hz / plan.every)) + 1
+    for delay, cost in zip(delays, found, strict=True):
+        (segment,) = plan.with_delay(plan.delay + delay, "").apply(recording).segments
+        every = rows_of_segment(case.model, case.base, segment, plan.with_min_velocity(0.0, ""), visible)
+        Y, y = [], []
+        for j, own in enumerate(every):
+            centres = plan.low_pass.half_length + plan.every * np.arange(len(own.tau))
+            used = np.abs(segment.motion.dq[centres, j]) >= plan.min_velocity
+            used[:edge] = used[len(used) - edge :] = False
+            wide = np.zeros((np.count_nonzero(used), case.base.n_base))
+            wide[:, visible[j]] = own.Y[used]
+            Y.append(wide)
+            y.append(own.tau[used])
+        residual = np.linalg.lstsq(np.vstack(Y), np.concatenate(y), rcond=None)[1]
+        assert cost == pytest.approx(float(residual[0]), rel=1e-6)

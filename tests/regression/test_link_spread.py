@@ -11,7 +11,7 @@ from dynid.chain.inertia import InertialParameters
 from dynid.dynamics import RotorInertia, friction_models
 from dynid.recording.log_settings import LogSettings
 from dynid.regression import Constraints, Feasible, IdentifiedModel, Prior, SampleRows, compress, save_model
-from dynid.regression.feasible.faces import second_moment_from_face
+from dynid.regression.feasible.faces import mean_from_face, second_moment_from_face
 from dynid.regression.feasible.link_ranges import link_ranges
 from dynid.regression.feasible.link_spread import PRIOR_ONLY, link_spreads
 from dynid.regression.feasible.programme import solve
@@ -77,16 +77,30 @@ def test_more_data_leave_less_to_the_prior(rng):
 
 
 @pytest.mark.parametrize(
-    ("room", "push", "variance"), [(0.0, 0.0, 1.0), (0.3, 0.0, 1.0), (0.0, 2.0, 0.5), (0.0, 80.0, 2.0), (4.0, 0.0, 1.0)]
+    ("room", "push", "variance"),
+    [
+        (0.0, 0.0, 1.0),
+        (0.3, 0.0, 1.0),
+        (0.0, 2.0, 0.5),
+        (0.4, 3.0, 2.0),
+        (0.1, 6.0, 0.5),
+        (0.0, 80.0, 2.0),
+        (0.01, 90.0, 2.0),
+        (4.0, 0.0, 1.0),
+    ],
 )
-def test_the_second_moment_of_a_cut_normal_is_its_integral(room, push, variance):
+def test_mean_and_second_moment_of_a_cut_normal_are_its_integrals(room, push, variance):
     def density(s):
         return np.exp(-push * (s - room) - (s - room) ** 2 / (2.0 * variance))
 
-    end = 12.0 * min(np.sqrt(variance), 1.0 / max(push, 1e-9)) + room
+    end = 40.0 * min(np.sqrt(variance), 1.0 / max(push, 1e-9)) + room
     total = integrate.quad(density, 0.0, end)[0]
+    mean = integrate.quad(lambda s: s * density(s), 0.0, end)[0]
     moment = integrate.quad(lambda s: (s - room) ** 2 * density(s), 0.0, end)[0]
-    assert second_moment_from_face(room, push, variance) == pytest.approx(moment / total, rel=0.01)
+    # Cut off more than six σ out, it is taken for an exponential.
+    close = {"rel": 1e-6 if push * variance - room < 6.0 * np.sqrt(variance) else 0.01}
+    assert mean_from_face(room, push, variance) == pytest.approx(mean / total, **close)
+    assert second_moment_from_face(room, push, variance) == pytest.approx(moment / total, **close)
 
 
 def test_a_bound_on_the_mass_that_holds_the_answer_cuts_its_standard_deviation():

@@ -12,7 +12,12 @@ from dynid.dynamics import friction_models
 from dynid.recording import Conditioning, Recording, Samples
 from dynid.regression import WLS, KnownArm, Payload, ResidualStatistics, SampleRows, compress, identify_payload
 from dynid.regression.coloured import coloured_estimate, gain_directions
+from dynid.regression.drift import base_drift
+from dynid.regression.load_fit import LoadProblem
+from dynid.regression.load_rows import _whitened, loaded_regression
 from dynid.regression.noise_colour import RowColour
+from dynid.regression.payload import _drift_root
+from dynid.regression.rows import JointRows
 from tests.regression.logs import FRICTION, exciting_motion
 
 RATE_HZ = 100.0
@@ -125,6 +130,65 @@ def test_whitened_rows_are_those_of_generalised_least_squares(rng: np.random.Gen
     W = colour.whitened(0, Y)
     np.testing.assert_allclose(W.T @ W, Y.T @ np.linalg.solve(C, Y), rtol=1e-6)
     np.testing.assert_allclose(colour.summed(0, Y), Y.T @ C @ Y, rtol=1e-9)
+
+
+def test_load_and_parts_of_its_covariance_are_those_of_generalised_least_squares(rng: np.random.Generator) -> None:
+    # Logs far quieter than what is known of their noise, so that no residual shows more of it.
+    quiet, noise = statistics(white=1e-3, slow=0.0, memory=1.0), statistics(white=0.5, slow=0.2, memory=1.0, drift=0.05)
+    empty, loaded = (samples(k, rng, quiet, np.ones(N_DOF), loaded=k == 1) for k in (0, 1))
+    regression = compress(SampleRows(MODEL, BASE, (empty,)))
+    arm = WLS().fit(regression)
+    n, directions = BASE.n_base, gain_directions(regression, arm.beta, arm.weights)
+    known = KnownArm(arm.beta, coloured_estimate(arm, regression, (empty,), noise).uncertainty.covariance, directions)
+    scales = np.diag([4e-4, 1e-4, 9e-4, 4e-4])
+    rows = loaded_regression(MODEL, BASE, (loaded,), noise=noise)
+    found = LoadProblem(rows, None, known, _drift_root(BASE, noise, 1.0), scales).solved()
+    wide = []
+    for factor, columns in zip(rows.joints, rows.visible, strict=True):
+        Y = np.zeros((len(factor.rho), n + 10))
+        Y[:, columns] = factor.R
+        wide.append(Y)
+    drift = base_drift(BASE, noise.drift)
+    # β of this run is what is known of β and its drift.
+    P = np.zeros((n + 10, n + 10))
+    P[:n, :n] = np.linalg.inv(known.covariance + drift)
+    G = np.linalg.inv(P + sum(Y.T @ Y for Y in wide))
+
+    def solved(torques: list[Array], beta: Array) -> Array:
+        right = sum(Y.T @ tau for Y, tau in zip(wide, torques, strict=True)) + P[:, :n] @ beta
+        return np.asarray(G @ right)
+
+    z = solved([factor.rho for factor in rows.joints], known.beta)
+    np.testing.assert_allclose(found.load, z[n:], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found.beta + found.deviation, z[:n], rtol=1e-5, atol=1e-6)
+    # Each joint's torques a little larger, and with them the arm that was fitted to them.
+    silent = [np.zeros(len(Y)) for Y in wide]
+    per_scale = [solved([*silent[:j], wide[j] @ z, *silent[j + 1 :]], directions[j])[n:] for j in range(N_DOF)]
+    gain = G[n:] @ P[:, :n]
+    expected = {
+        "noise": G[n:] @ sum(Y.T @ Y for Y in wide) @ G[:, n:],
+        "arm": gain @ known.covariance @ gain.T,
+        "friction": gain @ drift @ gain.T,
+        "gains": np.transpose(per_scale) @ scales @ per_scale,
+    }
+    for name, part in expected.items():
+        np.testing.assert_allclose(found.parts[name], part, rtol=1e-4, atol=1e-6 * np.abs(part).max(), err_msg=name)
+    np.testing.assert_allclose(found.covariance, sum(expected.values()), rtol=1e-4, atol=1e-8)
+    # All else projected out, the triangular problem of the load has the same answer and information.
+    np.testing.assert_allclose(np.linalg.solve(found.R, found.rho), found.load, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(np.linalg.inv(found.R.T @ found.R), G[n:, n:], rtol=1e-4, atol=1e-8)
+
+
+def test_whitened_rows_keep_their_blocks(rng: np.random.Generator) -> None:
+    colour = RowColour(np.array([0.3, 1.0]), np.array([1.0, 0.2]), np.array([0.9, 0.5]))
+    lengths, widths = (7, 3, 12, 5), (4, 2)
+    blocks = [tuple(JointRows(rng.standard_normal((n, w)), rng.standard_normal(n)) for w in widths) for n in lengths]
+    found = _whitened(blocks, colour)
+    assert [[len(rows.tau) for rows in block] for block in found] == [[n, n] for n in lengths]
+    for j in range(2):
+        whole = np.vstack([np.column_stack([block[j].Y, block[j].tau]) for block in blocks])
+        again = np.vstack([np.column_stack([block[j].Y, block[j].tau]) for block in found])
+        np.testing.assert_allclose(again, colour.whitened(j, whole))
 
 
 def test_slow_noise_and_drift_widen_what_independent_rows_would_give(rng: np.random.Generator) -> None:

@@ -32,9 +32,10 @@ from dynid.regression import (
     compress,
     read_bounds,
 )
-from dynid.regression.constraints.link_parameters import Links, p_from_theta, theta_from_p, theta_of
+from dynid.regression.constraints.link_parameters import Links, theta_from_p, theta_of
 from dynid.regression.retrieval.body_factors import BodyFactors
 from dynid.regression.retrieval.lagrangian import Lagrangian
+from tests.regression.arms import p_from_theta
 
 LINK1 = Frustum.cylinder([0.0, -1.5, 0.0], [0.0, 0.0, 0.0], 0.15)
 LINK2 = RegionUnion(
@@ -101,6 +102,24 @@ def test_parallel_axis_map_and_its_derivative(rng):
     for i in range(7):
         own = slice(10 * i, 10 * i + 10)
         np.testing.assert_allclose(blocks[i], slopes[own, own], atol=1e-8)
+
+
+@pytest.mark.parametrize("triangle", [True, False])
+def test_derivatives_of_constraints_are_those_of_the_link_they_are_about(triangle, rng):
+    model = TorqueModel(load_robot("panda"))
+    names = model.robot.link_names
+    asked = Constraints(
+        triangle=triangle,
+        total_mass=(1.0, 15.0),
+        com_regions={names[2]: LINK1, names[6]: LINK2},
+        symmetries=(Symmetry(names[4], plane="xz"),),
+        ties=(Tie("I3xx", "I6yy", 2.0, 0.01), Tie("mc7x", "c5x")),
+        pinned={"J6xz": 0.02},
+        functions=(UserFunction("heavier", lambda links: links[names[6]].mass - links[3].com[1]),),
+    )
+    p = p_from_theta(model.nominal(), 7) + 0.03 * rng.normal(size=70)
+    for rows in asked.compile(model).all_rows:
+        np.testing.assert_allclose(rows.slopes(p), central(rows.at, p, 1e-6), atol=2e-5)
 
 
 @pytest.mark.parametrize("triangle", [True, False])

@@ -7,6 +7,7 @@ from dynid import TorqueModel, base_parameters, load_robot
 from dynid.dynamics import LagrangianModel, random_motion
 from dynid.errors import RecordingError
 from dynid.regression import ControllerSamples, Reverse, Status, read_controller_samples
+from dynid.regression.reverse import POSTURES_AT_ONCE
 from tests.robots import BATTERY
 
 
@@ -36,6 +37,30 @@ def test_gravity_rows_that_say_nothing_are_dropped(rng):
     assert Reverse().fit(*controller(lying, rng)).dropped == ("g1", "g2")
     tilted = load_robot("panda", mounting=(0.3, 0.0, 0.0))
     assert Reverse().fit(*controller(tilted, rng)).dropped == ()
+
+
+def test_base_parameters_of_noisy_samples_are_those_of_all_rows_in_one_stack(rng):
+    model, base, exact = controller(load_robot("panda"), rng, n_samples=POSTURES_AT_ONCE + 40)
+    M, g = (values + 1e-2 * rng.normal(size=values.shape) for values in (exact.M, exact.g))
+    found = Reverse().fit(model, base, ControllerSamples(exact.q, M, g))
+    used = np.arange(1, 7)  # gravity says nothing at the first joint
+    rows = np.concatenate([model.inertia_rows(exact.q), model.gravity_rows(exact.q)[:, used]], axis=1)
+    Y, y = base.reduce(rows).reshape(-1, base.n_base), np.concatenate([M, g[:, used]], axis=1).ravel()
+    beta = np.linalg.lstsq(Y, y, rcond=None)[0]
+    residual = y - Y @ beta
+    variance = residual @ residual / (len(y) - base.n_base)
+    estimate = found.estimate
+    np.testing.assert_allclose(estimate.beta, beta, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        estimate.uncertainty.covariance, variance * np.linalg.inv(Y.T @ Y), rtol=1e-6, atol=1e-15
+    )
+    np.testing.assert_allclose(estimate.uncertainty.noise, np.sqrt(variance), rtol=1e-9)
+    np.testing.assert_allclose(estimate.uncertainty.inflation, 1.0)
+    assert estimate.n_rows == len(y)
+    assert estimate.fit.relative_percent == pytest.approx(100.0 * np.linalg.norm(residual) / np.linalg.norm(y))
+    assert estimate.condition_number == pytest.approx(np.linalg.cond(Y), rel=1e-6)
+    assert estimate.status is Status.CONVERGED
+    np.testing.assert_allclose(np.abs(found.stacked.rest), residual @ residual, rtol=1e-6)
 
 
 def test_published_panda_figures(data_dir):

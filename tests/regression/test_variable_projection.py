@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
 from dynid.arrays import Array
 from dynid.dynamics import Asymmetric, Coulomb, Offset, Tanh, TorqueModel, Viscous, base_parameters
+from dynid.recording import LowPass
 from dynid.regression import friction_rows
 from dynid.regression.friction.refine import (
     Picked,
@@ -19,7 +22,7 @@ from dynid.regression.friction.refine import (
     refined,
     shaped,
 )
-from dynid.regression.friction.rows import N_FOLDS, FrictionRows
+from dynid.regression.friction.rows import N_FOLDS, FrictionRows, _slower
 from dynid.regression.friction.search import (
     FREE,
     HELD,
@@ -103,6 +106,49 @@ def test_the_cost_of_a_curve_is_that_of_fitting_all_rows_with_it(rows):
         assert fixed.cost(tried, np.array([True, True])) == pytest.approx(rest @ rest, rel=1e-6)
         normal = leave_out(rows, j, tried, np.array([FREE, FREE]), shared, WEIGHTS[j])
         assert normal.costs(np.array([[0, 1]]))[0] == pytest.approx(rest @ rest, rel=1e-6)
+
+
+@pytest.mark.parametrize(("every", "step"), [(1, 1), (2, 1), (4, 3), (5, 5), (50, 5)])
+def test_the_search_takes_fewer_samples_a_second_and_averages_the_torque(every, step, rng):
+    motion = exciting_motion(ARM, rng, seconds=3.0)  # at 200 Hz
+    recording = log_of(TorqueModel(ARM), TorqueModel(ARM).nominal(), motion, rng)
+    samples = conditioned(recording)
+    # Six times as many samples a second as 40 over the cut-off; odd, and no more than rows are apart.
+    rate = samples.plan.low_pass.rate_hz
+    plan = replace(samples.plan, low_pass=LowPass(rate / 240.0, rate), every=every)
+    found = _slower(replace(samples, plan=plan))
+    if step == 1:
+        assert found.plan is plan
+        return
+    assert found.plan.low_pass.rate_hz == pytest.approx(rate / step)
+    assert found.plan.low_pass.cutoff_hz == plan.low_pass.cutoff_hz
+    assert found.plan.every == max(1, every // step)
+    for before, after in zip(samples.segments, found.segments, strict=True):
+        n = before.motion.n_samples // step
+        assert after.motion.n_samples == n
+        groups = np.arange(n * step).reshape(n, step)
+        np.testing.assert_allclose(after.tau, before.tau[groups].mean(axis=1))
+        for name in ("t", "q", "dq", "ddq"):
+            np.testing.assert_array_equal(
+                getattr(after.motion, name), getattr(before.motion, name)[groups[:, step // 2]]
+            )
+
+
+def test_what_was_known_before_counts_as_further_rows_beside_every_fold(rows, rng):
+    n_base = rows.Y[0].shape[1]
+    prior = 5.0 * rng.normal(size=(n_base, n_base + 1))
+    viscous = list(rows.columns(Viscous()))
+    shared = shared_information(replace(rows, prior=prior), viscous, WEIGHTS)
+    assert len(shared) == 3
+    assert [len(factors) for factors in shared] == [N_FOLDS + 1] * 3
+    for factor in shared[-1]:
+        np.testing.assert_array_equal(factor, prior)
+    A, b = everything(rows, viscous)
+    A = np.vstack([A, np.hstack([prior[:, :-1], np.zeros((n_base, A.shape[1] - n_base))])])
+    b = np.concatenate([b, prior[:, -1]])
+    rest = b - A @ least(A, b)
+    fixed = Rigid.of(rows, 0, shared, WEIGHTS[0])
+    assert fixed.cost(viscous[0], np.array([True])) == pytest.approx(rest @ rest, rel=1e-6)
 
 
 def test_a_segment_is_predicted_from_the_others(rows):

@@ -30,7 +30,7 @@ from dynid.tracking import (
     resume,
     save_checkpoint,
 )
-from dynid.tracking.filter import _scratch
+from dynid.tracking.core import memory_for
 from dynid.tracking.rows import predict_rows
 from tests.robots import BATTERY
 
@@ -49,6 +49,10 @@ def wide(theta, symbols):
 def all_states(model, theta, noise=NOISE, **options):
     state = StateMap.of(model, theta, wide(theta, model.symbols))
     return ConstrainedFilter(model=model, state=state, noise=noise, **options)
+
+
+def scratch(options):
+    return memory_for(options.rows, options.state.n_state, len(options.state.columns), smooth=False)
 
 
 def moving(n_samples, rng, model=PANDA):
@@ -77,7 +81,7 @@ def test_rows_are_the_model_s_torque_wrench_and_load(robot, rng):
         measure=("tool-wrench", "base-wrench", "torque"),
         T_carrier_load=T,
     )
-    motion, memory = random_motion(robot, 3, rng), _scratch(options)
+    motion, memory = random_motion(robot, 3, rng), scratch(options)
     whole = theta.copy()
     whole[10 * (n - 1) : 10 * n] += load.moved(T).pi
     tau, base = model.torque(motion, whole), model.base_wrench(motion, whole)
@@ -96,7 +100,7 @@ def test_the_tool_wrench_of_a_still_load_is_its_weight():
     load = InertialParameters.from_com(2.0, (0.0, 0.0, 0.1), 0.01 * np.eye(3))
     state = StateMap.of(PANDA, THETA, [Entry("mL", StateBound(0.0, 4.0))], load=load)
     options = ConstrainedFilter(model=PANDA, state=state, noise=np.ones(6), measure=("tool-wrench",))
-    memory, still = _scratch(options), np.zeros(7)
+    memory, still = scratch(options), np.zeros(7)
     predict_rows(options.rows, still, still, still, state.at(state.x0).theta, memory.work)
     assert np.linalg.norm(memory.work.z[:3]) == pytest.approx(2.0 * np.linalg.norm(PANDA.robot.gravity), rel=1e-12)
 

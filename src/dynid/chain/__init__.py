@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from dynid.chain.consistency import consistency as consistency
 from dynid.chain.lint import lint as lint
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 
 if TYPE_CHECKING:
     from dynid.chain.consistency import Box as Box
@@ -43,15 +43,5 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.chain.consistency": ("Box", "Condition", "Consistency", "Ellipsoid", "consistency", "nearest_consistent"),
-    "dynid.chain.inertia": ("INERTIAL_NAMES", "INERTIAL_UNITS", "InertialParameters"),
-    "dynid.chain.library": ("BUILT_IN", "load_robot"),
-    "dynid.chain.limits": ("Limits",),
-    "dynid.chain.lint": ("LintReport", "lint", "repair"),
-    "dynid.chain.plausibility": ("LintFinding",),
-    "dynid.chain.robot": ("BASE", "Joint", "Link", "Robot"),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from dynid.dynamics.base_parameters import base_parameters as base_parameters
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 
 if TYPE_CHECKING:
     from dynid.dynamics.base_parameters import BaseParameters as BaseParameters
@@ -47,24 +47,5 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.dynamics.base_parameters": ("BaseParameters", "base_parameters"),
-    "dynid.dynamics.drives": ("Drives", "RotorInertia", "joint_models"),
-    "dynid.dynamics.friction.asymmetric": ("Asymmetric",),
-    "dynid.dynamics.friction.coulomb": ("Coulomb",),
-    "dynid.dynamics.friction.load": ("LoadCoulomb",),
-    "dynid.dynamics.friction.offset": ("Offset",),
-    "dynid.dynamics.friction.presliding": ("Presliding",),
-    "dynid.dynamics.friction.sigmoid": ("Sigmoid",),
-    "dynid.dynamics.friction.stribeck": ("Stribeck",),
-    "dynid.dynamics.friction.table": ("FRICTION", "friction_models", "needs_search"),
-    "dynid.dynamics.friction.tanh": ("Tanh",),
-    "dynid.dynamics.friction.viscous": ("Viscous",),
-    "dynid.dynamics.joint_model": ("JointModel", "ShapeParameter", "Term"),
-    "dynid.dynamics.lagrangian": ("LagrangianModel",),
-    "dynid.dynamics.model": ("Column", "TorqueModel"),
-    "dynid.dynamics.motion": ("Motion", "random_motion"),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

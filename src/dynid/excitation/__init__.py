@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 
 if TYPE_CHECKING:
     from dynid.excitation.assembly import Assembly as Assembly
@@ -88,40 +88,5 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.excitation.assembly": ("Assembly",),
-    "dynid.excitation.controller_files": ("CONTROLLERS", "ControllerFormat", "write_controller", "write_ros"),
-    "dynid.excitation.criteria": (
-        "ConditionNumber",
-        "DOptimality",
-        "DesignCriterion",
-        "ExcitationReport",
-        "assess",
-        "check_noise",
-    ),
-    "dynid.excitation.curves.bspline": ("SplineBasis", "SplineCurve"),
-    "dynid.excitation.curves.curve": ("Basis", "Curve", "CurveBounds", "States"),
-    "dynid.excitation.curves.fourier": ("FourierBasis", "FourierSeries"),
-    "dynid.excitation.design": ("DesignProgress", "Excitation", "ExcitationStatus", "design_excitation"),
-    "dynid.excitation.limits.capsules": ("Capsule", "Capsules", "capsules_of"),
-    "dynid.excitation.limits.clearance": ("Clearance", "ClearanceLimit", "Surroundings", "clearance_limit"),
-    "dynid.excitation.limits.certificate": ("LimitCertificate", "LimitUse", "certify"),
-    "dynid.excitation.limits.collision": ("SelfCollisionLimit", "self_collision"),
-    "dynid.excitation.limits.motion_limits": ("EffortLimit", "MotionLimits", "PathLimit", "SlopedLimit"),
-    "dynid.excitation.limits.workspace": ("KeepOut", "Workspace", "WorkspaceLimit"),
-    "dynid.excitation.poses": ("PoseDesign", "PoseKind", "design_poses"),
-    "dynid.excitation.ready_made": ("Sinusoids", "point_to_point", "random_fourier", "sinusoids"),
-    "dynid.excitation.sequential": ("Information", "Sufficiency", "sufficiency"),
-    "dynid.excitation.trajectory": ("Cruise", "Hold", "MotionPiece", "Move", "Slowed", "Trajectory"),
-    "dynid.excitation.trajectory_files": (
-        "MotionFile",
-        "read_coefficients",
-        "read_motion_file",
-        "write_coefficients",
-        "write_poses",
-        "write_trajectory",
-    ),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

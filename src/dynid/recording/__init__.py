@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 
 if TYPE_CHECKING:
     from dynid.recording.column_map import ColumnMap as ColumnMap
@@ -68,25 +68,5 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.recording.column_map": ("ColumnMap", "read_column_map"),
-    "dynid.recording.column_map_edits": ("apply_map", "column_map_toml", "join_maps"),
-    "dynid.recording.conditioning": ("Conditioning", "Plan", "Samples", "Segment"),
-    "dynid.recording.datasets.conversion": ("CONVERTERS", "convert", "numbers_digest"),
-    "dynid.recording.datasets.fetch": ("fetch_data",),
-    "dynid.recording.datasets.fetched": ("Fetched", "convert_logs", "data_catalogue"),
-    "dynid.recording.datasets.entries": ("DataFile", "DataSet", "SourceFile"),
-    "dynid.recording.datasets.published": ("DATA_SETS",),
-    "dynid.recording.filters": ("LowPass",),
-    "dynid.recording.formats.text": ("write_csv",),
-    "dynid.recording.log_format": ("LogBlock", "LogFormat", "LogTable"),
-    "dynid.recording.log_settings": ("LogSettings",),
-    "dynid.recording.raw": ("RawLog",),
-    "dynid.recording.repairs": ("LogRepair",),
-    "dynid.recording.tidying": ("tidied",),
-    "dynid.recording.readers": ("LOG_FORMATS", "read_raw", "read_recording", "stream_raw", "stream_recording"),
-    "dynid.recording.recording": ("Intervals", "Recording"),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

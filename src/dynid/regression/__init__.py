@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 from dynid.regression.bootstrap import bootstrap as bootstrap
 from dynid.regression.uncertainty import uncertainty as uncertainty
 
@@ -133,48 +133,5 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.regression.auto_settings": ("ThresholdChoice", "estimated_delay", "velocity_threshold"),
-    "dynid.regression.bootstrap": ("Bootstrap", "bootstrap"),
-    "dynid.regression.base_table": ("read_base_table",),
-    "dynid.regression.constraints.compiled": ("CompiledConstraints", "ConstraintCheck"),
-    "dynid.regression.constraints.constraints": ("Constraints", "ParameterBound", "ParameterBounds", "Symmetry", "Tie"),
-    "dynid.regression.constraints.files": ("read_bounds", "read_constraints"),
-    "dynid.regression.constraints.link_parameters": ("Links", "RetrievedLink"),
-    "dynid.regression.constraints.meshes": ("link_hull",),
-    "dynid.regression.constraints.regions": ("Frustum", "Hull", "RegionUnion", "Sphere"),
-    "dynid.regression.constraints.user_functions": ("CodeNotAllowed", "UserFunction", "UserFunctionError"),
-    "dynid.regression.drive_gains": ("DriveGains", "identify_gains"),
-    "dynid.regression.essential": ("EssentialParameters", "essential_parameters"),
-    "dynid.regression.estimate": ("Estimate", "Estimator", "FitError", "estimate_of", "full_estimate"),
-    "dynid.regression.estimators": ("ESTIMATORS", "EstimatorOptions", "make_estimator"),
-    "dynid.regression.feasible.feasible": ("Feasible",),
-    "dynid.regression.feasible.link_ranges": ("LinkRange", "link_ranges"),
-    "dynid.regression.feasible.link_spread": ("LinkSpread", "LinkSpreads", "link_spreads"),
-    "dynid.regression.feasible.mass_matrix": ("WorstPose", "worst_pose"),
-    "dynid.regression.feasible.prior": ("Prior",),
-    "dynid.regression.friction.choice": ("FrictionChoice", "choose_friction"),
-    "dynid.regression.friction.curve": ("friction_curve",),
-    "dynid.regression.friction.fit": ("FrictionFit", "JointFriction", "fit_friction"),
-    "dynid.regression.friction.rows": ("FrictionRows", "friction_rows", "never_reversing"),
-    "dynid.regression.least_squares": ("OLS", "Robust", "WLS", "unexcited"),
-    "dynid.regression.model": ("Compressed", "IdentifiedModel"),
-    "dynid.regression.model_file": ("load_model", "save_model"),
-    "dynid.regression.load_fit": ("KnownArm",),
-    "dynid.regression.payload": ("Payload", "identify_payload"),
-    "dynid.regression.problem": ("Regression", "Stacked", "compress"),
-    "dynid.regression.residuals": ("ResidualStatistics",),
-    "dynid.regression.retrieval.lagrangian": ("RetrievalProblem", "RetrievalRun"),
-    "dynid.regression.retrieval.objective": ("RetrievalObjective",),
-    "dynid.regression.retrieval.retrieval": ("Retrieval", "RetrievalResult", "SolutionSpread"),
-    "dynid.regression.retrieval.search": ("MultiStart", "SearchEngine", "SimulatedAnnealing"),
-    "dynid.regression.reverse": ("ControllerSamples", "Reverse", "ReverseEstimate", "read_controller_samples"),
-    "dynid.regression.rows": ("JointRows", "RowSource", "SampleRows"),
-    "dynid.regression.run_variation": ("LeftOut", "left_out_runs"),
-    "dynid.regression.status": ("Status",),
-    "dynid.regression.streamed_rows": ("StreamedRows",),
-    "dynid.regression.uncertainty": ("Uncertainty", "uncertainty"),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

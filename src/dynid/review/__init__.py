@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 
 if TYPE_CHECKING:
     from dynid.review.checks.overlap import overlap_findings as overlap_findings
@@ -30,13 +30,5 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.review.checks.overlap": ("overlap_findings",),
-    "dynid.review.checks.table": ("CHECKS",),
-    "dynid.review.examination": ("review_log",),
-    "dynid.review.findings": ("Finding", "Measured", "Quantity", "Severity", "number", "repaired_map"),
-    "dynid.review.look": ("Check", "Look", "Needs"),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

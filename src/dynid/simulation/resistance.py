@@ -90,9 +90,10 @@ class JointTables:
             soft[:, 0] = np.maximum(own[:, self.soft_term], 0.0)
         curved = np.any(rise != 0.0, axis=(1, 2)) | np.any(dahl != 0.0, axis=1) | (soft[:, 0] != 0.0)
         falls = np.any(fall != 0.0, axis=(1, 2))
+        # Contiguous in all cases: each other order of the axes would be compiled again, which takes seconds.
         return Resistance(
             low, np.maximum(high, low), np.sum(own * self.load, axis=1), np.sum(own * self.viscous, axis=1), rise, fall,
-            self.grid, np.maximum(dahl, 0.0), self.length, soft, np.einsum("jt,jtk->jk", own, self.springs),
+            self.grid, np.maximum(dahl, 0.0, order="C"), self.length, soft, np.einsum("jt,jtk->jk", own, self.springs),
             self.load_links, curved.astype(float), falls.astype(float),
         )  # fmt: skip
 

@@ -140,7 +140,13 @@ def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, q_out, d
     """
     n_steps, n = q_out.shape[0] - 1, q.shape[0]
     W, M, A = np.zeros((n + 1, WORKSPACE)), np.empty((n, n)), np.empty((n, n))
-    qm, vm, zero, last, force, bias, impulse, u, v0, low, high, load, path, ahead = np.zeros((14, n))
+    # Not rows of one array: numba takes these for strided, and compiles every function that meets both kinds twice.
+    qm, vm, zero, last, force, bias, impulse = (
+        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
+    )  # fmt: skip
+    u, v0, low, high, load, path, ahead = (
+        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
+    )  # fmt: skip
     linear, side, start = np.empty((n, 2)), np.zeros(n, dtype=np.int64), z.copy()
     closed, loaded = feedback.position.shape[0] > 0, np.max(np.abs(res.load)) > 0.0
     commands = np.zeros((n_steps // max(feedback.steps, 1) + 1 if closed else 0, n))

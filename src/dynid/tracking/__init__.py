@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 from dynid.tracking.health import health as health
 
 if TYPE_CHECKING:
+    from dynid.tracking.arm_setup import arm_filter as arm_filter
     from dynid.tracking.checkpoint import resume as resume
     from dynid.tracking.checkpoint import save_checkpoint as save_checkpoint
     from dynid.tracking.contact import ContactObserver as ContactObserver
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from dynid.tracking.session import TrackingResult as TrackingResult
     from dynid.tracking.session import TrackingSession as TrackingSession
     from dynid.tracking.setup import TrackingOptions as TrackingOptions
-    from dynid.tracking.setup import arm_filter as arm_filter
     from dynid.tracking.setup import load_watch as load_watch
     from dynid.tracking.sources.counts import StreamCounts as StreamCounts
     from dynid.tracking.sources.feeds import StreamFeed as StreamFeed
@@ -56,11 +56,15 @@ if TYPE_CHECKING:
 
 MODULES = (
     "terms",
+    "row_filter",
     "rows",
     "state_kernels",
     "state_map",
+    "arm_cone",
+    "factors",
     "core",
     "samples",
+    "visibility",
     "filter",
     "health",
     "checkpoint",
@@ -68,9 +72,13 @@ MODULES = (
     "contact",
     "noise",
     "load_body",
+    "load_gauss",
+    "load_noise",
     "load_bank",
     "hypotheses",
+    "contact_jumps",
     "contact_bands",
+    "decision_rules",
     "decisions",
     "contact_force",
     "load",
@@ -78,31 +86,10 @@ MODULES = (
     "watch",
     "sources",
     "setup",
+    "arm_setup",
     "session",
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.tracking.checkpoint": ("resume", "save_checkpoint"),
-    "dynid.tracking.contact": ("ContactObserver", "ContactReading", "MomentumObserver"),
-    "dynid.tracking.filter": ("ConstrainedFilter", "Tracker"),
-    "dynid.tracking.health": ("Health", "health"),
-    "dynid.tracking.kinematics": ("KinematicFilter", "KinematicStream"),
-    "dynid.tracking.load": ("LoadEstimate", "LoadEvent", "load_filter"),
-    "dynid.tracking.noise": ("TorqueNoise", "torque_noise"),
-    "dynid.tracking.watch": ("LoadWatch", "LoadWatcher"),
-    "dynid.tracking.rows": ("LOAD_SYMBOLS", "MEASUREMENTS", "Measurement"),
-    "dynid.tracking.samples": ("History", "ProcessNoise", "Sample", "SampleOutcome", "TrackedParameters"),
-    "dynid.tracking.session": ("TrackedMoment", "TrackingResult", "TrackingSession"),
-    "dynid.tracking.setup": ("TrackingOptions", "arm_filter", "load_watch"),
-    "dynid.tracking.sources.counts": ("StreamCounts",),
-    "dynid.tracking.sources.feeds": ("StreamFeed",),
-    "dynid.tracking.sources.intake": ("SampleIntake", "open_stream"),
-    "dynid.tracking.sources.messages": ("pack_message", "samples_of"),
-    "dynid.tracking.sources.replayed": ("replay", "samples_of_motion", "with_kinematics"),
-    "dynid.tracking.sources.udp": ("udp_samples",),
-    "dynid.tracking.state_map": ("Consistent", "Entry", "LOAD_LINK", "Principal", "StateBound", "StateMap"),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

@@ -16,12 +16,15 @@ from dynid.arrays import Array
 from dynid.disk import write_whole
 from dynid.errors import TrackingError
 from dynid.tracking import core
+from dynid.tracking.factors import scale_factors
 from dynid.tracking.filter import ConstrainedFilter, Tracker
 
 __all__ = ["resume", "save_checkpoint"]
 
 CHECKPOINT_FORMAT = "dynid-tracker/1"
 """Name and version of a checkpoint."""
+_LOW_PASS = ("past_Y", "past_z")
+"""Fields that hold the memory of the low-pass."""
 DAMAGED = (
     OSError,
     ValueError,
@@ -45,6 +48,7 @@ def save_checkpoint(tracker: Tracker, path: Path) -> None:
     fields = {
         "format": np.array(CHECKPOINT_FORMAT),
         "filter": np.array(_fingerprint(tracker.options)),
+        "scale": np.array(tracker.options.state.arrays.scale),
         **_fields(tracker),
     }
     np.savez(buffer, allow_pickle=False, **fields)
@@ -53,6 +57,8 @@ def save_checkpoint(tracker: Tracker, path: Path) -> None:
 
 def resume(options: ConstrainedFilter, path: Path) -> Tracker:
     """A filter that goes on where the checkpoint was written, to the last bit.
+
+    A filter of another log may have other scales of its states and another low-pass; what it knows is carried over.
 
     Raises:
         TrackingError: the file is no checkpoint, or one of a filter with other options.
@@ -72,11 +78,14 @@ def resume(options: ConstrainedFilter, path: Path) -> Tracker:
         )
     for name, target in _fields(tracker).items():
         stored_value = content.get(name)
+        if name in _LOW_PASS and stored_value is not None and stored_value.shape != target.shape:
+            continue  # another low-pass; its memory starts anew
         if stored_value is None or stored_value.shape != target.shape or stored_value.dtype != target.dtype:
             raise TrackingError(f"{path}: damaged checkpoint, {name} is missing or of another shape or type")
         target[...] = stored_value
     state = tracker.state
     counters = state.counters
+    _rescaled(tracker, content.get("scale"), path)
     # The compiled filter uses these two as places in arrays, without looking.
     placed = 0 <= counters[core.RING] < len(state.nis) and 0 <= counters[core.NEXT_NOISY] < len(state.x)
     finite = all(np.all(np.isfinite(values)) for values in (state.x, state.U, state.D, state.R, state.pending))
@@ -84,6 +93,17 @@ def resume(options: ConstrainedFilter, path: Path) -> Tracker:
     if not placed or not finite or not positive or not np.all(np.abs(tracker.terms.z) <= 1.0):
         raise TrackingError(f"{path}: damaged checkpoint, its numbers are not those of a filter; start anew")
     return tracker
+
+
+def _rescaled(tracker: Tracker, before: Array | None, path: Path) -> None:
+    """State and factors in the scales of this filter."""
+    scale = tracker.options.state.arrays.scale
+    if before is None or before.shape != scale.shape or not np.all(np.isfinite(before) & (before > 0.0)):
+        raise TrackingError(f"{path}: damaged checkpoint, scale is missing or of another shape or type")
+    if not np.array_equal(before, scale):
+        ratio = before / scale
+        tracker.state.x[:] *= ratio
+        scale_factors(tracker.state.U, tracker.state.D, ratio)
 
 
 def _fields(tracker: Tracker) -> dict[str, Array]:
@@ -98,8 +118,16 @@ def _fingerprint(options: ConstrainedFilter) -> str:
     """A hash of everything that the next step depends on beside the state."""
     digest = hashlib.sha256()
     process_noise = options.process_noise
-    text = (options.state.symbols, options.measure, process_noise, options.noise_memory, options.gap, options.carry)
+    text = (
+        options.state.symbols,
+        options.measure,
+        process_noise,
+        options.noise_memory,
+        options.gap,
+        options.carry,
+        options.common_noise,
+    )
     digest.update(repr(text).encode())
-    for array in (*options.rows, *options.state.arrays):
+    for array in (*options.rows, *options.state.arrays._replace(scale=np.zeros(0))):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

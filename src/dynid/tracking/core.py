@@ -1,9 +1,4 @@
-r"""The compiled filter step: scalar updates of the factors :math:`P = U D U^T`, one row after the other.
-
-Bierman's update multiplies the entries of D by ratios of positive numbers, so P stays symmetric and positive definite
-whatever the rounding, for any number of steps [Bierman1977]_. Row j of `U` holds column j of the unit upper triangular
-factor, so that the inner loops run along memory.
-"""
+"""The compiled filter step: predict, low-pass, absorb one row after the other, move the state."""
 
 from __future__ import annotations
 
@@ -13,7 +8,9 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array
-from dynid.tracking.rows import RowArrays, Work, predict_rows
+from dynid.tracking.factors import absorb_row, add_noise, scale_factors, state_std
+from dynid.tracking.row_filter import smooth_rows
+from dynid.tracking.rows import RowArrays, Work, n_rows, predict_rows, work_for
 from dynid.tracking.state_kernels import MapArrays, evaluate_map
 
 __all__ = [
@@ -25,6 +22,7 @@ __all__ = [
     "State",
     "filter_step",
     "filter_steps",
+    "memory_for",
     "state_jacobian",
 ]
 
@@ -33,8 +31,9 @@ ABSORBED, NOT_FINITE, BACKWARDS = 0, 1, 2
 
 N_STEPS, N_NOT_FINITE, N_BACKWARDS, N_JUMPS, N_INSIDE, NEXT_NOISY, RING = range(7)
 """Places of the counters: absorbed, skipped (twice), time jumps, NIS inside its band, next noisy state, ring."""
-LAST_T, NIS, PENDING, SUM_MEASURED, SUM_PREDICTED = range(5)
-"""Places of the running numbers: last time (s), last NIS, process noise not yet given out, sums of squares."""
+LAST_T, NIS, PENDING, SUM_MEASURED, SUM_PREDICTED, SCALE, ECHO, N_NUMBERS = range(8)
+"""Places of the running numbers: last time (s), last NIS, process noise not yet given out, sums of squares, mean square
+of the innovations over what was expected, mean product of neighbouring ones; how many there are."""
 NOISY_PER_STEP = 3
 """States that get their process noise in one step where there are many; the others wait their turn."""
 EVERY_STATE_UP_TO = 32
@@ -51,6 +50,8 @@ EDGE = 6.906754778648554  # log((1 - MARGIN) / MARGIN)
 """Slope times state at that margin."""
 LARGEST_STEP = 1.0
 """Of a log-Cholesky state in one sample, in units of its scale: farther its linearisation means nothing."""
+TINY = 1e-12
+"""Least factor on the variances: noise a millionth of what was given is none."""
 FACTOR_LIMIT = 0.5
 """Largest relative change of an estimated noise variance in one step."""
 
@@ -72,6 +73,12 @@ class Constants(NamedTuple):
     """(2,) two-sided 95 % band of the NIS."""
     carry: bool
     """Whether the covariance of the parameters, not of the state, is carried along when the state moves."""
+    common: bool
+    """Whether one factor on all variances is estimated in place of the noise of each row."""
+    low_pass: Array
+    """Weights of the low-pass of the rows; empty for none."""
+    every: int
+    """One filtered row in so many is absorbed."""
 
 
 class State(NamedTuple):
@@ -88,6 +95,12 @@ class State(NamedTuple):
     numbers: Array
     nis: Array
     """Ring of the latest NIS values."""
+    last: Array
+    """(n_rows,) latest innovation of each row over its standard deviation."""
+    past_Y: Array
+    """(2, n_rows, n_columns) memory of the low-pass of the regressor; empty without one."""
+    past_z: Array
+    """(2, n_rows) the same of what was measured."""
 
 
 class Memory(NamedTuple):
@@ -101,59 +114,20 @@ class Memory(NamedTuple):
     H: Array
     b: Array
     dx: Array
+    Y: Array
+    """(n_rows, n_columns) regressor after the low-pass; empty without one."""
+    z: Array
+    """(n_rows,) measured after the low-pass, without the share of what is not estimated."""
+    predicted: Array
+    """(n_rows,) prediction after the low-pass."""
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
-@no_type_check
-def absorb_row(U, D, h, first, r, b):
-    """Bierman's update by one row h (zero before `first`) with noise variance r.
-
-    Returns the variance S of the innovation; b/S is then the gain.
-    """
-    n = h.shape[0]
-    for i in range(n):
-        b[i] = 0.0
-    alpha, inverse = r, 1.0 / r
-    for j in range(first, n):
-        row = U[j]
-        f = h[j]
-        for i in range(first, j):
-            f += row[i] * h[i]
-        v = D[j] * f
-        back = -f * inverse
-        before = alpha
-        alpha += v * f
-        inverse = 1.0 / alpha
-        D[j] *= before * inverse
-        for i in range(j):
-            old, gain = row[i], b[i]
-            row[i] = old + gain * back
-            b[i] = gain + old * v
-        b[j] = v
-    return alpha
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-@no_type_check
-def add_noise(U, D, s, variance, a):
-    """The factors of P + variance·e_s e_sᵀ by Agee and Turner's rank-one update."""
-    for i in range(s):
-        a[i] = 0.0
-    a[s] = 1.0
-    c = variance
-    for j in range(s, -1, -1):
-        push = a[j]
-        d = D[j] + c * push * push
-        share = c / d
-        gain = push * share
-        c = share * D[j]
-        D[j] = d
-        row = U[j]
-        for i in range(j):
-            old = row[i]
-            left = a[i] - push * old
-            a[i] = left
-            row[i] = old + gain * left
+def memory_for(rows: RowArrays, n_state: int, n_columns: int, *, smooth: bool) -> Memory:
+    """Scratch of a filter of so many states; `smooth` where its rows pass a low-pass."""
+    n, z = n_rows(rows), np.zeros
+    filtered = (z((n, n_columns)), z(n), z(n)) if smooth else (z((0, 0)), z(0), z(0))
+    states = (z((n_state, 10)), z(n_state), z(n_state), z((n, n_state)), z(n_state), z(n_state))
+    return Memory(work_for(rows, n_columns), z(n_columns), *states, *filtered)
 
 
 @njit(cache=True, nogil=True)
@@ -208,9 +182,12 @@ def _finite(t, q, dq, ddq, z):
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
-def _absorb(U, D, R, numbers, H, b, dx, predicted, z, memory, n_steps):
+def _absorb(c, st, m, predicted, z, n_updates):
     """Absorb every finite row one after the other; fill dx, return the NIS as if all rows had been measured."""
+    U, D, R, numbers, last, H, b, dx = st.U, st.D, st.R, st.numbers, st.last, m.H, m.b, m.dx
+    memory = c.memory if not c.common else 0.0
     n_rows, n_state = H.shape
+    echo = 0.0
     for s in range(n_state):
         dx[s] = 0.0
     nis, n_measured = 0.0, 0
@@ -232,11 +209,20 @@ def _absorb(U, D, R, numbers, H, b, dx, predicted, z, memory, n_steps):
         for s in range(n_state):
             dx[s] += b[s] * step
         nis += innovation * step
+        white = innovation / np.sqrt(S)
+        echo += white * last[r]
+        last[r] = white
         if memory > 0.0:
             # A step of R up the likelihood, Δ log R = α (R/S)(ν²/S − 1): positive by construction.
-            pace = max(1.0 / memory, 1.0 / (n_steps + 10.0))
+            pace = max(1.0 / memory, 1.0 / (n_updates + 10.0))
             change = pace * (R[r] / S) * (innovation * step - 1.0)
             R[r] *= 1.0 + min(FACTOR_LIMIT, max(-FACTOR_LIMIT, change))
+    if c.common and c.memory > 0.0:
+        pace = max(1.0 / c.memory, 1.0 / (n_updates + 1.0))
+        before = numbers[SCALE] if n_updates > 0 else nis / n_measured
+        numbers[SCALE] += pace * (nis / n_measured - numbers[SCALE])
+        numbers[ECHO] += pace * (echo / n_measured - numbers[ECHO])
+        nis /= max(before, TINY)
     return nis * n_rows / n_measured
 
 
@@ -256,11 +242,40 @@ def filter_step(c, st, m, t, q, dq, ddq, z):
     _process_noise(c, st, m)
     evaluate_map(c.map, st.x, m.theta, m.G, m.p, m.rate)
     predict_rows(c.rows, q, dq, ddq, m.theta, m.work)
-    state_jacobian(c.map, m.work.Y, m.G, m.H)
-    nis = _absorb(st.U, st.D, st.R, st.numbers, m.H, m.b, m.dx, m.work.z, z, c.memory, st.counters[N_STEPS])
+    n_updates = st.counters[N_STEPS] // c.every
+    if c.low_pass.shape[0] == 0:
+        state_jacobian(c.map, m.work.Y, m.G, m.H)
+        nis = _absorb(c, st, m, m.work.z, z, n_updates)
+    else:
+        _smooth(c, st, m, z)
+        if (st.counters[N_STEPS] + 1) % c.every:
+            st.counters[N_STEPS] += 1
+            return ABSORBED
+        state_jacobian(c.map, m.Y, m.G, m.H)
+        nis = _absorb(c, st, m, m.predicted, m.z, n_updates)
     _move_state(c.map, st, m, c.carry)
     _remember(c, st, nis)
     return ABSORBED
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def _smooth(c, st, m, z):
+    """Fill m.Y, m.z and m.predicted: the low-passed equations of what is estimated, at the state as it is."""
+    Y, theta, known, predicted = m.work.Y, m.theta, m.z, m.predicted
+    n_rows, n_columns = Y.shape
+    for r in range(n_rows):
+        # Columns that are not estimated have no derivatives: their share goes over to the measured side.
+        total = z[r] - m.work.z[r]
+        for k in range(n_columns):
+            total += Y[r, k] * theta[k]
+        known[r] = total
+    smooth_rows(c.low_pass, st.past_Y, st.past_z, Y, known, m.Y, known)
+    for r in range(n_rows):
+        total = 0.0
+        for k in range(n_columns):
+            total += m.Y[r, k] * theta[k]
+        predicted[r] = total
 
 
 @njit(cache=True, nogil=True)
@@ -300,18 +315,7 @@ def _move_state(a, st, m, carry):
             least = FLAT * c * span
             ratio[s] = max(rate[s], least) / max(c * span * share * (1.0 - share), least)
     if carry:
-        _scale_factors(st.U, st.D, ratio)
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-@no_type_check
-def _scale_factors(U, D, s):
-    for j in range(D.shape[0]):
-        row = U[j]
-        inverse = 1.0 / s[j]
-        D[j] *= s[j] * s[j]
-        for i in range(j):
-            row[i] *= s[i] * inverse
+        scale_factors(st.U, st.D, ratio)
 
 
 @njit(cache=True, nogil=True)
@@ -323,18 +327,6 @@ def _remember(c, st, nis):
         st.counters[N_INSIDE] += 1
     st.nis[st.counters[RING]] = nis
     st.counters[RING] = (st.counters[RING] + 1) % st.nis.shape[0]
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def state_std(U, D, std):
-    """Standard deviation of every state: the root of the diagonal of UDUᵀ."""
-    n = D.shape[0]
-    for i in range(n):
-        total = D[i]
-        for j in range(i + 1, n):
-            total += U[j, i] * U[j, i] * D[j]
-        std[i] = np.sqrt(total)
 
 
 @njit(cache=True, nogil=True)

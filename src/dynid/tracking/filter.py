@@ -17,26 +17,28 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from dynid.arrays import Array, ArrayLike, Bool, Float, Transform, freeze_arrays
+from dynid.arrays import Array, Bool, Float, Transform, freeze_arrays
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import MotionError, TrackingError
 from dynid.prose import counted
 from dynid.tracking import core
-from dynid.tracking.rows import (
-    MEASUREMENTS,
-    Measurement,
-    RowArrays,
-    n_rows,
-    needs_columns,
-    predict_rows,
-    row_arrays,
-    work_for,
+from dynid.tracking.arm_cone import ArmCone
+from dynid.tracking.factors import (
+    absorb_row,
+    add_noise,
+    information_factor,
+    state_std,
+    triangular_factors,
+    upper_triangle,
 )
+from dynid.tracking.row_filter import low_pass_weights, rows_every
+from dynid.tracking.rows import MEASUREMENTS, Measurement, RowArrays, needs_columns, row_arrays
 from dynid.tracking.samples import History, ProcessNoise, Sample, SampleOutcome, TrackedParameters
 from dynid.tracking.state_kernels import evaluate_map
 from dynid.tracking.state_map import StateMap
 from dynid.tracking.terms import JointTerms
+from dynid.tracking.visibility import unseen_states
 
 __all__ = ["ConstrainedFilter", "Tracker"]
 
@@ -46,8 +48,8 @@ UNIT_RATIO = 30.0
 """Measured over predicted size (or its inverse) that no wrong mass explains but a wrong unit does."""
 NIS_WINDOW = 500
 """Samples over which the health of the filter is judged."""
-UNSEEN = 1e-9
-"""Effect of a state on the measurement, relative to the strongest, below which nothing can observe it."""
+LARGEST_ECHO = 0.99
+"""Largest correlation of neighbouring innovations that is believed: beyond it a log holds no independent samples."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,8 +68,21 @@ class ConstrainedFilter:
     measurement is linear in them; the better steady state. ``state``: as in the paper; quicker away from a bound."""
     initial_std: float = 1.0
     """Of every state (dimensionless); P₀ = I in the paper."""
+    correlation: Float[Array, "n_state n_state"] | None = None
+    """Correlations of the states at the start (dimensionless); None for none."""
+    learnt: Float[Array, "n_learnt n_state"] | None = None
+    """Rows of unit noise (dimensionless) that the initial state fulfils: what an earlier run has measured."""
     noise_memory: float = 0.0
     """Number of samples (dimensionless) over which the noise is estimated, starting at `noise`; 0 keeps it as given."""
+    common_noise: bool = False
+    """Whether one factor on all variances is estimated, not the noise of each row: rows keep their weights, as in least
+    squares, so a joint that stands still for a while does not outweigh all that comes after."""
+    cone: ArmCone | None = None
+    """Conditions that the reported parameters meet; None where the bounds of the states are all there is."""
+    cutoff_hz: float | None = None
+    """Low-pass of the rows, Hz: regressor and measurement pass the same filter. None, or too wide, for none."""
+    rate_hz: float = 1000.0
+    """Samples per second, for the low-pass."""
     gap: float = 0.5
     """Time between samples in s beyond which time has jumped."""
     carrier: int = -1
@@ -100,6 +115,16 @@ class ConstrainedFilter:
         return (self.model.n_dof if "torque" in self.measure else 0) + 6 * sum("wrench" in m for m in self.measure)
 
     @cached_property
+    def low_pass(self) -> Float[Array, " n_weights"]:
+        """Weights of the low-pass of the rows; none where it is off."""
+        return low_pass_weights(self.cutoff_hz, self.rate_hz)
+
+    @property
+    def every(self) -> int:
+        """One sample in so many is absorbed; between them only the low-pass hears."""
+        return rows_every(self.cutoff_hz, self.rate_hz)
+
+    @cached_property
     def rows(self) -> RowArrays:
         """The robot with its base and its load as arrays of the compiled core, SI."""
         return row_arrays(
@@ -113,21 +138,8 @@ class ConstrainedFilter:
     @cached_property
     def unobservable(self) -> tuple[str, ...]:
         """States that no motion shows in what is measured, by name; they will stay where they are."""
-        scratch = _scratch(self)
         motion = random_motion(self.model.robot, 200, np.random.default_rng(0), speed=2.0, within_limits=False)
-        x = np.array(self.state.x0)
-        evaluate_map(self.state.arrays, x, scratch.theta, scratch.G, scratch.p, scratch.rate)
-        terms = self.joint_terms(motion)
-        effect = np.zeros(self.state.n_state)
-        for k in range(motion.n_samples):
-            if terms is not None:
-                scratch.work.terms[:] = terms[k]
-            q, dq, ddq = np.array(motion.q[k]), np.array(motion.dq[k]), np.array(motion.ddq[k])
-            predict_rows(self.rows, q, dq, ddq, scratch.theta, scratch.work)
-            core.state_jacobian(self.state.arrays, scratch.work.Y, scratch.G, scratch.H)
-            effect += np.sum((scratch.H / self.noise[:, None]) ** 2, axis=0)
-        seen = np.sqrt(effect) > UNSEEN * np.sqrt(max(np.max(effect), 1e-300))
-        return tuple(symbol for symbol, shows in zip(self.state.symbols, seen, strict=True) if not shows)
+        return unseen_states(self.state, self.rows, self.noise, motion, self.joint_terms(motion))
 
     def joint_terms(self, motion: Motion) -> Float[Array, "n_samples n_dof n_terms"] | None:
         """Columns of friction models (SI) that the compiled core does not know; None where it knows them all."""
@@ -145,21 +157,6 @@ class ConstrainedFilter:
     def start(self) -> Tracker:
         """A filter at its initial parameters."""
         return Tracker(self)
-
-
-def _scratch(options: ConstrainedFilter) -> core.Memory:
-    n, n_columns = options.state.n_state, len(options.state.columns)
-    rows = n_rows(options.rows)
-    return core.Memory(
-        work_for(options.rows, n_columns),
-        np.zeros(n_columns),
-        np.zeros((n, 10)),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros((rows, n)),
-        np.zeros(n),
-        np.zeros(n),
-    )
 
 
 class Tracker:
@@ -180,24 +177,35 @@ class Tracker:
             float(options.noise_memory),
             np.array(band),
             options.carry == "parameters",
+            options.common_noise,
+            options.low_pass,
+            options.every,
         )
-        numbers = np.zeros(5)
-        numbers[core.LAST_T] = -np.inf
+        smooth = len(options.low_pass) > 0
+        numbers = np.zeros(core.N_NUMBERS)
+        numbers[core.LAST_T], numbers[core.SCALE] = -np.inf, 1.0
+        U, D = triangular_factors(n, options.initial_std, options.correlation)
         self.state = core.State(
             np.array(options.state.x0),
-            np.eye(n),
-            np.full(n, options.initial_std**2),
+            U,
+            D,
             np.array(options.noise) ** 2,
             np.zeros(n),
             np.zeros(7, dtype=np.int64),
             numbers,
             np.full(NIS_WINDOW, np.nan),
+            np.zeros(options.n_rows),
+            np.zeros((2, options.n_rows, len(options.state.columns)) if smooth else (2, 0, 0)),
+            np.zeros((2, options.n_rows) if smooth else (2, 0)),
         )
-        self.memory = _scratch(options)
+        for row in () if options.learnt is None else np.array(options.learnt):
+            absorb_row(U, D, row, 0, 1.0, np.zeros(n))
+        self.memory = core.memory_for(options.rows, n, len(options.state.columns), smooth=smooth)
         self.terms = JointTerms(options.model)
         # Samples are copied in, so that the core is compiled for one kind of array, whatever callers hand over.
         self._q, self._dq, self._ddq = np.zeros((3, options.model.n_dof))
         self._z = np.zeros(options.n_rows)
+        self._theta, self._theta_at = np.zeros(0) if options.cone is None else options.cone.start, -1
 
     def step(self, sample: Sample) -> SampleOutcome:
         """Absorb one sample, or skip and count it where a value is missing or not finite or time does not go on.
@@ -264,7 +272,7 @@ class Tracker:
                 self._check_units()
         if terms is not None and n_samples:
             self.terms.resume(motion)
-        values, lower, upper = (mapped(self.options.state, x + shift * std) for shift in (0.0, -2.0, 2.0))
+        values, lower, upper = (self.options.state.values_at(x + shift * std) for shift in (0.0, -2.0, 2.0))
         kept = motion.t[every - 1 :: every][:n_kept]
         names = self.options.state
         return History(names.symbols, names.units, kept, values, lower, upper, motion.t, nis, self.band)
@@ -294,24 +302,57 @@ class Tracker:
         return float(self.state.numbers[core.NIS])
 
     @property
+    def t(self) -> float:
+        """Time of the latest sample, s; minus infinity before the first."""
+        return float(self.state.numbers[core.LAST_T])
+
+    def restart_clock(self) -> None:
+        """Take the next sample whatever its time: another log, or a clock that was set back."""
+        self.state.numbers[core.LAST_T] = -np.inf
+
+    @property
     def noise(self) -> Float[Array, " n_rows"]:
         """Standard deviation of the measured rows, N·m or N, as given or as estimated so far."""
-        return np.sqrt(self.state.R)
+        return np.sqrt(self.state.R * self.state.numbers[core.SCALE])
+
+    @property
+    def inflation(self) -> float:
+        r"""Variance over that of white noise as given (dimensionless): size and memory of the innovations.
+
+        Neighbouring innovations with correlation ρ tell as much as :math:`(1-\rho)/(1+\rho)` of as many independent
+        ones (Bartlett); 1 where the noise is not estimated as a whole.
+        """
+        if not (self.options.common_noise and self.options.noise_memory > 0.0):
+            return 1.0
+        rho = self.echo
+        return max(float(self.state.numbers[core.SCALE]), core.TINY) * (1.0 + rho) / (1.0 - rho)
+
+    @property
+    def echo(self) -> float:
+        """Correlation of neighbouring innovations, dimensionless; what is below zero counts as none."""
+        numbers = self.state.numbers
+        return float(np.clip(numbers[core.ECHO] / max(numbers[core.SCALE], core.TINY), 0.0, LARGEST_ECHO))
 
     @property
     def covariance(self) -> Float[Array, "n_state n_state"]:
         """P of the state, dimensionless."""
-        half = (np.triu(self.state.U.T, 1) + np.eye(len(self.state.D))) * np.sqrt(self.state.D)
-        return half @ half.T
+        half = upper_triangle(self.state.U) * np.sqrt(self.state.D)
+        return self.inflation * half @ half.T
 
     @property
     def parameters(self) -> TrackedParameters:
         """The estimate now."""
         mapping, x = self.options.state, self.state.x
         std = np.zeros(len(x))
-        core.state_std(self.state.U, self.state.D, std)
+        state_std(self.state.U, self.state.D, std)
+        std *= np.sqrt(self.inflation)
+        if self.options.cone is not None:
+            values = self.theta[[mapping.columns.index(symbol) for symbol in mapping.symbols]]
+            spread = mapping.arrays.scale * std
+            band = 2.0 * spread
+            return TrackedParameters(mapping.symbols, mapping.units, values, spread, values - band, values + band)
         here = mapping.at(x)
-        lower, upper = mapped(mapping, (x - 2.0 * std)[None])[0], mapped(mapping, (x + 2.0 * std)[None])[0]
+        lower, upper = mapping.values_at(x - 2.0 * std), mapping.values_at(x + 2.0 * std)
         return TrackedParameters(mapping.symbols, mapping.units, here.values, here.rate * std, lower, upper)
 
     @property
@@ -323,8 +364,14 @@ class Tracker:
 
     @property
     def theta(self) -> Float[Array, " n_params"]:
-        """Parameters of the model (SI), the load not among them."""
-        return self.columns[: self.options.model.n_params]
+        """Parameters of the model (SI), the load not among them: the most probable ones that meet all conditions."""
+        mean, cone = self.columns[: self.options.model.n_params], self.options.cone
+        if cone is None:
+            return mean
+        if self.n_absorbed != self._theta_at:
+            factor = information_factor(self.state.U, self.state.D, self.options.state.arrays.scale)
+            self._theta, self._theta_at = cone.nearest(mean, factor, self._theta), self.n_absorbed
+        return self._theta.copy()
 
     @property
     def load(self) -> Float[Array, " 10"]:
@@ -334,7 +381,7 @@ class Tracker:
     def widen(self, states: Bool[Array, " n_state"], variance: float) -> None:
         """Add `variance` (dimensionless, as states) to some states, when they are known to have changed."""
         for s in np.flatnonzero(states):
-            core.add_noise(self.state.U, self.state.D, int(s), float(variance), self.memory.b)
+            add_noise(self.state.U, self.state.D, int(s), float(variance), self.memory.b)
 
     def _check_units(self) -> None:
         measured, predicted = self.state.numbers[core.SUM_MEASURED], self.state.numbers[core.SUM_PREDICTED]
@@ -346,11 +393,3 @@ class Tracker:
                 f"what is measured is {ratio:.3g} times what the model predicts over the first {self.n_absorbed} "
                 "samples; check its unit (N·m, not N·mm or kN·m) and the robot, then start again"
             )
-
-
-def mapped(state: StateMap, x: ArrayLike) -> Float[Array, "n_rows n_state"]:
-    """Parameters (SI) of several states, each through its own curve."""
-    a, free = state.arrays, np.asarray(x, dtype=float)
-    # A state far out is a parameter on its bound, not an overflow.
-    share = 1.0 / (1.0 + np.exp(np.clip(-a.slope * free, -700.0, 700.0)))
-    return np.where(a.bounded, a.lower + (a.upper - a.lower) * share, a.centre + a.scale * free)

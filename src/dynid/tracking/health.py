@@ -9,6 +9,7 @@ from scipy import stats
 
 from dynid.prose import counted
 from dynid.tracking import core
+from dynid.tracking.factors import state_std
 from dynid.tracking.filter import Tracker
 
 __all__ = ["Health", "health", "health_sentences", "nis_band"]
@@ -95,7 +96,7 @@ def _at_bound(tracker: Tracker) -> tuple[str, ...]:
 
 def _starved(tracker: Tracker) -> tuple[str, ...]:
     std = np.zeros(tracker.options.state.n_state)
-    core.state_std(tracker.state.U, tracker.state.D, std)
+    state_std(tracker.state.U, tracker.state.D, std)
     idle = std > STARVED * tracker.options.initial_std
     unseen = tracker.options.unobservable
     return tuple(s for s, idles in zip(tracker.options.state.symbols, idle, strict=True) if idles and s not in unseen)

@@ -1,19 +1,18 @@
 r"""The compiled load filter: three hypotheses side by side, each a Kalman filter of the load and of what disturbs it.
 
-State of one filter, in this order (n rows are measured, the first n_dof of them joint torques):
+State of one filter (n rows are measured, the first n_dof of them joint torques):
 
 =============  =======  ====================================================================================
+:math:`\pi`    10       the load about the flange, SI
 c              n        slow torque error of each row, first-order Markov: standard deviation `slow`, `memory`
 o              n_dof    offset of each joint since the model was identified, N·m or N
 f              n_dof    friction of each joint over that of the model, minus one
 g              n_dof    drive gain of each joint as the load sees it, minus one
-:math:`\pi`    10       the load about the flange, SI
 =============  =======  ====================================================================================
 
 One torque reads :math:`\tau_j = \tau_{arm,j} + (1+g_j) H_j \pi + f_j F_j + o_j + c_j + v_j` with white noise
 :math:`v_j`; :math:`F_j` is the model's friction and :math:`H_j` the load's row of the regressor with the friction that
-its weight adds in the gear. Rows are absorbed one after the other in the factors :math:`P = U D U^T` [Bierman1977]_.
-The load stands last, so that its covariance needs only its own block of the factors.
+its weight adds in the gear. The four errors of each row are kept given the load, as in `dynid.tracking.load_gauss`.
 """
 
 from __future__ import annotations
@@ -24,10 +23,19 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array
-from dynid.tracking.core import _scale_factors, absorb_row, add_noise
 from dynid.tracking.load_body import BodyScratch, nearest_body
-from dynid.tracking.rows import RowArrays, Work, predict_rows
-from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity
+from dynid.tracking.load_gauss import (
+    N_ERRORS,
+    N_LOAD,
+    absorb_row_of_errors,
+    absorb_row_of_load,
+    errors_by_load,
+    row_variance,
+    spread_load,
+)
+from dynid.tracking.load_noise import OUTLIER, adapt_noise, sweep_friction
+from dynid.tracking.rows import RowArrays, Work, other_rows, predict_rows
+from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity, renew_loaded_terms
 
 __all__ = [
     "CONTACT",
@@ -45,12 +53,6 @@ __all__ = [
 NOTHING, PICKED, CONTACT, SAVED, OLDER = range(5)
 """Filters of the bank: the load is what it was; it changed; something touches the arm. The last two do not run: they
 are what the first was a moment ago, so that a hypothesis starts from before the change, not from its first samples."""
-OUTLIER = 4.0
-"""Standard deviations beyond which a row counts less: its weight falls as one over its size (Huber)."""
-LEAST_NOISE, MOST_NOISE = 0.05, 4.0
-"""White noise of a row over that of the identified model, at least and at most."""
-SLOWEST = 0.02
-"""Pace of slow errors over that of the model, at least: smooth errors change less from sample to sample."""
 
 
 class LoadConstants(NamedTuple):
@@ -66,8 +68,6 @@ class LoadConstants(NamedTuple):
     """(n_dof, n_terms) parameters of the joint terms, SI."""
     inertia: Array
     """(n_terms,) 1 for terms that are inertias, 0 for friction."""
-    E: Array
-    """(10, 4, 4) pseudo-inertias of the unit loads."""
     limits: Array
     """(2,) largest mass in kg, reach in m."""
     white: Array
@@ -81,7 +81,7 @@ class LoadConstants(NamedTuple):
     standstill_speed: Array
     """(n_dof,) speed below which a joint stands, rad/s or m/s."""
     drift: Array
-    """(n_x,) stationary standard deviation of each state, SI; 0 for c and the load."""
+    """(n_rows, 4) stationary standard deviation of each row's errors, SI; 0 for c and where there is none."""
     drift_time: float
     """Time constant of offset and friction, s."""
     walk: Array
@@ -101,16 +101,28 @@ class LoadConstants(NamedTuple):
 class LoadState(NamedTuple):
     """Everything the next step depends on; fixed in size."""
 
-    x: Array
-    """(5, n_x) means of the filters."""
+    p: Array
+    """(5, 10) means of the load, SI."""
     U: Array
-    """(5, n_x, n_x) unit triangular factors, by columns."""
+    """(5, 10, 10) unit triangular factors of its covariance, by columns."""
     D: Array
-    """(5, n_x)"""
+    """(5, 10)"""
+    e: Array
+    """(5, n_rows, 4) means of c, o, f and g of each row."""
+    B: Array
+    """(5, n_rows, 4, 10) what they change by with the load."""
+    C: Array
+    """(5, n_rows, 4, 4) their covariance given the load."""
     R: Array
     """(n_rows,) variances of the white noise."""
     pace: Array
     """(n_rows,) how fast slow errors change over what the model says; at most 1."""
+    spread: Array
+    """(2, n_rows) variance of an innovation over that of the filter, in motion and at standstill. Below 1 errors of
+    successive samples are alike, and the filter rightly counts each for less than one; above 1 the noise of the row is
+    larger by that for now."""
+    speed: Array
+    """(n_dof,) velocities of the sample before, rad/s or m/s."""
     pi: Array
     """(5, 10) the loads: always bodies, SI."""
     likelihood: Array
@@ -143,48 +155,72 @@ class LoadMemory(NamedTuple):
     """(2, n_dof) friction added per torque that the load asks of the gear; and what it adds at the load itself."""
     H: Array
     """(n_rows, 10) rows of the load."""
-    h: Array
-    """(n_x,) one row of the measurement."""
-    b: Array
-    scale: Array
     gears: Array
     """(n_dof,) torque that loads the gears, N·m or N."""
+    swept: Array
+    """(n_rows,) variance of friction that passed through standstill since the sample before, (N·m)² or N²;"""
+    more: Array
+    """(n_rows,) and of noise that is larger for now."""
+    loads: Array
+    """(n_dof,) the same with the load."""
+    fade: Array
+    """(n_rows + 2,) what a step of time leaves of each slow error, of a contact, and of offset, friction and gain."""
+    moved: Array
+    """(10,) how far the load's mean has moved in this sample, SI."""
+    he: Array
+    """(4,) one row of the measurement, by its errors;"""
+    k: Array
+    """(10,) and by the load."""
+    seen: Array
+    """(4,) covariance of the errors with that row."""
+    knows: Array
+    """(n_rows, 5)"""
+    f: Array
+    """(10,)"""
+    b: Array
+    """(10,)"""
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
 def predict_arm(c, s, m, dt, q, dq, ddq):
     """The arm's torque and the load's rows at a sample; friction goes on from the sample before."""
-    n, n_rows = q.shape[0], s.R.shape[0]
+    n_rows = s.R.shape[0]
     if np.isnan(s.before[0]):
         begin_path(c.terms, q, dq, c.standstill_speed, s.before, s.z, m.stack)
     else:
         keep_to_velocity(q, dq, dt, s.before)
         follow_path(c.terms, q, s.before, s.z, m.stack)
-    if c.gear.shape[0] > 0:
-        predict_rows(c.rows, q, dq, ddq, c.gear, m.work)
-        for j in range(n):
-            m.gears[j] = m.work.z[j]
     predict_rows(c.rows, q, dq, ddq, c.theta, m.work)
     last = c.theta.shape[0] - 10
     for r in range(n_rows):
         m.rigid[r] = m.work.z[r]
         for a in range(10):
             m.H[r, a] = m.work.Y[r, last + a]
+    if c.gear.shape[0] > 0:
+        other_rows(c.rows, c.gear, m.work, m.gears)
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _loaded_terms(c, s, m, q, dq, ddq, pi):
-    """Joint terms with a load π on the gears, friction of the model, and the friction per torque on the gears."""
+def _loaded_terms(c, s, m, q, dq, ddq, pi, first):
+    """Joint terms with a load π on the gears, friction of the model, and the friction per torque on the gears.
+
+    Those of the `first` filter are those of all others where no friction depends on the load.
+    """
+    if not first and c.gear.shape[0] == 0:
+        return
     n, n_rows, n_terms = dq.shape[0], s.R.shape[0], c.own.shape[1]
-    loads = m.scale
+    loads = m.loads
     for j in range(n):
         total = m.gears[j]
         for a in range(10):
             total += m.H[j, a] * pi[a]
         loads[j] = total
-    fill_terms(c.terms, q, dq, ddq, loads, s.z, m.stack, m.terms)
+    if first:
+        fill_terms(c.terms, q, dq, ddq, loads, s.z, m.stack, m.terms)
+    else:
+        renew_loaded_terms(c.terms, dq, ddq, loads, s.z, m.stack, m.terms)
     for r in range(n_rows):
         m.arm[r] = m.rigid[r]
     for j in range(n):
@@ -211,111 +247,109 @@ def _loaded_terms(c, s, m, q, dq, ddq, pi):
 @njit(cache=True, nogil=True)
 @no_type_check
 def _time_update(c, s, b, dt, dq, m):
-    """Forget the slow errors, let the load walk, let offset and friction drift."""
-    x, U, D, n_rows = s.x[b], s.U[b], s.D[b], s.R.shape[0]
-    n_x = x.shape[0]
-    scale = m.scale
+    """Forget the slow errors, let the load walk, let offset, friction and gain drift."""
+    e, B, C, n_rows = s.e[b], s.B[b], s.C[b], s.R.shape[0]
     touched = s.touched[b] > 0.0
-    decay = np.exp(-dt / c.drift_time)
-    for i in range(n_x):
-        scale[i] = 1.0
-        if i < n_rows:
-            scale[i] = np.exp(-dt / c.touch_time) if touched else np.exp(-dt * s.pace[i] / c.memory[i])
-        elif i < n_x - 10 and c.drift[i] > 0.0:
-            scale[i] = decay
-        x[i] *= scale[i]
-    _scale_factors(U, D, scale)
-    for i in range(n_rows):
-        std = c.touch[i] if touched else c.slow[i]
+    keep, slower = m.fade[n_rows], m.fade[n_rows + 1]
+    for r in range(n_rows):
+        fade = keep if touched else m.fade[r]
+        for i in range(N_ERRORS):
+            scale = fade if i == 0 else slower
+            e[r, i] *= scale
+            for a in range(N_LOAD):
+                B[r, i, a] *= scale
+            for j in range(N_ERRORS):
+                C[r, i, j] *= scale * (fade if j == 0 else slower)
+            C[r, i, i] += c.drift[r, i] * c.drift[r, i] * (1.0 - scale * scale)
+        std = c.touch[r] if touched else c.slow[r]
         variance = std * std
-        if i < dq.shape[0] and abs(dq[i]) < c.standstill_speed[i]:
-            variance += c.standstill[i] * c.standstill[i]
-        add_noise(U, D, i, variance * (1.0 - scale[i] * scale[i]), m.b)
-    # The slow ones get their noise in turn: one state a sample, with what is due to all of them.
-    n_slow = n_x - n_rows
-    turn = n_rows + int(s.t[1] % n_slow) if n_slow > 0 else 0
-    for i in range(n_rows, n_x):
-        if i != turn:
-            continue
-        if i >= n_x - 10:
-            rate = c.walk[i - n_x + 10]
-            add_noise(U, D, i, rate * rate * dt * n_slow, m.b)
-        elif c.drift[i] > 0.0:
-            add_noise(U, D, i, c.drift[i] * c.drift[i] * (1.0 - decay * decay) * n_slow, m.b)
+        if r < dq.shape[0] and abs(dq[r]) < c.standstill_speed[r]:
+            variance += c.standstill[r] * c.standstill[r]
+        C[r, 0, 0] += variance * (1.0 - fade * fade) + m.swept[r]
+    # The load walks along one axis a sample, as far as is due to all of them.
+    turn = int(s.t[1] % N_LOAD)
+    for a in range(N_LOAD):
+        m.k[a] = 0.0
+    m.k[turn] = c.walk[turn]
+    spread_load(s.U[b], s.D[b], B, C, m.k, turn, dt * N_LOAD, m.f, m.knows)
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
 def _rows_of(c, s, b, m, n_dof, r):
-    """Fill h with row r of the measurement at the filter's load; return what it predicts there."""
-    x, pi, h, n_rows = s.x[b], s.pi[b], m.h, s.R.shape[0]
-    n_x = x.shape[0]
-    for i in range(n_x):
-        h[i] = 0.0
-    h[r] = 1.0
-    carried = 0.0
-    for a in range(10):
+    """Fill he and k with row r of the measurement at the filter's load; return what it predicts there."""
+    e, B, p, pi, he, k, moved = s.e[b, r], s.B[b, r], s.p[b], s.pi[b], m.he, m.k, m.moved
+    carried, gain, predicted = 0.0, 1.0, m.arm[r]
+    for a in range(N_LOAD):
         carried += m.H[r, a] * pi[a]
-    gain = 1.0
-    predicted = m.arm[r] + x[r]
+    he[0], he[1], he[2], he[3] = 1.0, 0.0, 0.0, 0.0
+    # arm[] already holds the friction that the load adds at π; the rest is linear in the load.
+    predicted += carried
     if r < n_dof:
-        per_load = m.extra[0, r]
-        o, f, g = n_rows + r, n_rows + n_dof + r, n_rows + 2 * n_dof + r
-        h[o], h[f], h[g] = 1.0, m.friction[r], carried
-        gain = 1.0 + x[g] + per_load
-        predicted += x[o] + x[f] * m.friction[r]
-        # arm[] already holds the friction that the load adds at π; the rest is linear in the load.
-        predicted += (1.0 + x[g]) * carried
-    else:
-        predicted += carried
-    for a in range(10):
-        h[n_x - 10 + a] = gain * m.H[r, a]
-        predicted += gain * m.H[r, a] * (x[n_x - 10 + a] - pi[a])
+        he[1], he[2], he[3] = 1.0, m.friction[r], carried
+        gain += m.extra[0, r] + e[3]
+        for a in range(N_LOAD):
+            gain += B[3, a] * moved[a]
+    errors_by_load(B, he, k)
+    for i in range(N_ERRORS):
+        predicted += he[i] * e[i]
+    for a in range(N_LOAD):
+        h = gain * m.H[r, a]
+        predicted += k[a] * moved[a] + h * (p[a] + moved[a] - pi[a])
+        k[a] += h
     return predicted
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
 def _absorb(c, s, b, m, tau, dt, adapt):
-    """Absorb every finite row of a sample; return the NIS over the number of rows, scaled to all rows."""
-    x, U, D, R, h = s.x[b], s.U[b], s.D[b], s.R, m.h
-    n_rows, n_x, n_dof = R.shape[0], x.shape[0], c.own.shape[0]
-    nis, likelihood, count = 0.0, 0.0, 0
+    """Absorb every finite row of a sample; return the NIS of its innovations, scaled to all rows."""
+    p, U, D, e, B, C, R = s.p[b], s.U[b], s.D[b], s.e[b], s.B[b], s.C[b], s.R
+    n_rows, n_dof, moved = R.shape[0], c.own.shape[0], m.moved
+    nis, likelihood, volume, count = 0.0, 0.0, 1.0, 0
+    for a in range(N_LOAD):
+        moved[a] = 0.0
     for r in range(n_rows):
         if not np.isfinite(tau[r]):
             continue
         innovation = tau[r] - _rows_of(c, s, b, m, n_dof, r)
-        noise = R[r]
-        # What this row's variance would be, to see whether it is an outlier before it is absorbed.
-        S = noise
-        for j in range(r, n_x):
-            total = h[j] + U[j, r] * h[r] if j > r else h[j]
-            for i in range(n_rows, j):
-                if h[i] != 0.0:
-                    total += U[j, i] * h[i]
-            S += D[j] * total * total
-        ratio = innovation * innovation / S
-        size = np.sqrt(ratio)
-        nis += ratio
+        own, whole = row_variance(U, D, C[r], m.he, m.k, m.seen, m.f)
+        resting = 1 if r < n_dof and abs(s.speed[r]) < c.standstill_speed[r] else 0
+        spread, swept = s.spread[resting, r], m.swept[r]
+        expected = spread * (whole + R[r] - swept) + swept
+        nis += innovation * innovation / expected
         count += 1
-        if size > OUTLIER:
-            likelihood -= OUTLIER * (size - 0.5 * OUTLIER) + 0.5 * np.log(S)
+        if b == NOTHING:
+            m.more[r] = max(0.0, spread - 1.0) * (whole + R[r] - swept)
+        noise, S = R[r] + m.more[r], whole + R[r] + m.more[r]
+        if adapt:
+            adapt_noise(c, s, r, resting, innovation, whole + R[r], expected, swept, dt)
+        ratio = innovation * innovation / S
+        volume *= S
+        if ratio > OUTLIER * OUTLIER:
+            size = np.sqrt(ratio)
+            likelihood -= OUTLIER * (size - 0.5 * OUTLIER)
             noise += S * (size / OUTLIER - 1.0)
         else:
-            likelihood -= 0.5 * (ratio + np.log(S))
-        S = absorb_row(U, D, h, r, noise, m.b)
+            likelihood -= 0.5 * ratio
+        # The errors of a row are those at the load with which the sample began, until all rows are absorbed.
+        there = innovation
+        for a in range(N_LOAD):
+            there += m.k[a] * moved[a]
+        absorb_row_of_errors(e[r], B[r], C[r], m.k, own + noise, there, m.seen)
+        S = absorb_row_of_load(U, D, m.f, own + noise, m.b)
         step = innovation / S
-        for i in range(n_x):
-            x[i] += m.b[i] * step
-        if adapt:
-            pace = min(0.05, dt / c.noise_time)
-            push = min(ratio, OUTLIER * OUTLIER) - 1.0
-            least, most = c.white[r] * LEAST_NOISE, c.white[r] * MOST_NOISE
-            value = R[r] * (1.0 + pace * (noise / S) * push)
-            R[r] = min(most * most, max(least * least, value))
-            fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
-            s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + pace * min(1.0, fresh / S) * push)))
-    s.likelihood[b] += likelihood
+        for a in range(N_LOAD):
+            moved[a] += m.b[a] * step
+    for a in range(N_LOAD):
+        p[a] += moved[a]
+    for r in range(n_rows):
+        for i in range(N_ERRORS):
+            step = 0.0
+            for a in range(N_LOAD):
+                step += B[r, i, a] * moved[a]
+            e[r, i] += step
+    s.likelihood[b] += likelihood - 0.5 * np.log(volume)
     return nis * n_rows / max(count, 1)
 
 
@@ -330,15 +364,19 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
         return False
     dt = 0.0 if np.isnan(s.t[0]) else min(t - s.t[0], c.gap)
     predict_arm(c, s, m, dt, q, dq, ddq)
-    n_x = s.x.shape[1]
+    sweep_friction(c, s, m, dq)
+    for r in range(s.R.shape[0]):
+        m.fade[r] = np.exp(-dt * s.pace[r] / c.memory[r])
+    m.fade[s.R.shape[0]], m.fade[s.R.shape[0] + 1] = np.exp(-dt / c.touch_time), np.exp(-dt / c.drift_time)
     for b in range(3):
         if not active[b]:
             continue
-        _loaded_terms(c, s, m, q, dq, ddq, s.pi[b])
+        _loaded_terms(c, s, m, q, dq, ddq, s.pi[b], b == NOTHING)
         _time_update(c, s, b, dt, dq, m)
         nis = _absorb(c, s, b, m, tau, dt, b == NOTHING and not active[CONTACT] and s.touched[b] == 0.0)
-        x, U, D, pi = s.x[b], s.U[b], s.D[b], s.pi[b]
-        distance[b] = nearest_body(c.E, x, U, D, n_x - 10, c.limits, n_newton, pi, m.body)
+        # One body a sample: between two samples a load moves by far less than it is unsure by.
+        if int(s.t[1] % 2) == b % 2:
+            distance[b] = nearest_body(s.p[b], s.U[b], s.D[b], c.limits, n_newton, s.pi[b], m.body)
         if b == NOTHING:
             s.t[2] = nis
     s.t[0] = t

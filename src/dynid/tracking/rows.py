@@ -26,6 +26,7 @@ __all__ = [
     "RowArrays",
     "Work",
     "needs_columns",
+    "other_rows",
     "predict_rows",
     "row_arrays",
     "work_for",
@@ -383,3 +384,27 @@ def predict_rows(a, q, dq, ddq, theta, w):
         if parent[i] >= 0:
             pass_on(Es[i], f[i], f[parent[i]])
     add_joint_terms(a, dq, ddq, theta, w)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def other_rows(a, theta, w, out):
+    """Fill `out` with its first rows at other link parameters θ, at the motion of the last `predict_rows`."""
+    parent, row, column, S = a.parent, a.row, a.column, a.S
+    Es, Xs, f = w.E, w.X, w.f
+    n_bodies = parent.shape[0]
+    for i in range(n_bodies):
+        c = column[i]
+        if c >= 0:
+            _wrench(Xs[i], theta[c : c + 10], f[i])
+        else:
+            for r in range(6):
+                f[i, r] = 0.0
+    for i in range(n_bodies - 1, -1, -1):
+        if 0 <= row[i] < out.shape[0]:
+            power = 0.0
+            for r in range(6):
+                power += S[i, r] * f[i, r]
+            out[row[i]] = power
+        if parent[i] >= 0:
+            pass_on(Es[i], f[i], f[parent[i]])

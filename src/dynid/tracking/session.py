@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -13,13 +14,15 @@ from dynid.errors import TrackingError
 from dynid.prose import counted
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
+from dynid.tracking.arm_setup import arm_cutoff, arm_filter, arm_noise
 from dynid.tracking.checkpoint import resume, save_checkpoint
 from dynid.tracking.filter import Tracker
 from dynid.tracking.health import Health, health
 from dynid.tracking.kinematics import KinematicFilter
 from dynid.tracking.load import LoadEstimate, LoadEvent
+from dynid.tracking.row_filter import rows_every
 from dynid.tracking.samples import Sample, TrackedParameters
-from dynid.tracking.setup import TrackingOptions, arm_filter, live_noise, load_watch, recorded_noise
+from dynid.tracking.setup import TrackingOptions, live_noise, load_watch, recorded_noise
 from dynid.tracking.sources.counts import StreamCounts
 from dynid.tracking.sources.intake import UDP, SampleIntake, open_stream
 from dynid.tracking.sources.replayed import replay, with_kinematics
@@ -30,7 +33,9 @@ __all__ = ["TrackedMoment", "TrackingResult", "TrackingSession"]
 KEPT = 300
 """Samples of a replayed log whose estimate is kept: enough for a chart as wide as a page."""
 KEPT_PER_SECOND = 10.0
-"""Estimates of a live source that are kept each second."""
+"""Estimates of a live source that are kept each second, at first."""
+MOST_KEPT, MOST_EVENTS = 3000, 10_000
+"""Estimates and events that are kept at most: of a long run every second estimate is forgotten again and again."""
 
 
 @dataclass(frozen=True)
@@ -125,16 +130,22 @@ class TrackingSession:
             source = open_stream(f"{UDP}{source}", known.model.robot, known.settings)
         self.intake = source if isinstance(source, SampleIntake) else None
         """The live source; None where a log is replayed."""
-        noise = self._given_noise(len(noise)) if self.options.noise is not None else noise
+        if self.options.noise is not None:
+            noise = self._given_noise(len(noise))
         rate = source.rate_hz if isinstance(source, Recording) else self.options.rate
         self.watcher = load_watch(known, noise, self.options, rate_hz=rate).start() if self.options.payload else None
         """Filters of the load and contact watch; None where the parameters of the arm are followed."""
-        self.tracker: Tracker | LoadWatcher = self._filter(noise) if self.watcher is None else self.watcher
+        self.tracker: Tracker | LoadWatcher = (
+            self._filter(noise, source if isinstance(source, Recording) else None, rate)
+            if self.watcher is None
+            else self.watcher
+        )
         """What runs: the filter of the arm, or the watcher."""
         self._heard: list[LoadEvent] = []
         self._samples = self._live(source) if isinstance(source, SampleIntake) else self._replayed(source)
         self._trail: list[TrackedMoment] = []
-        self._events: list[LoadEvent] = []
+        self._thinned = 1
+        self._events: deque[LoadEvent] = deque(maxlen=MOST_EVENTS)
 
     def _given_noise(self, n_rows: int) -> Float[Array, " n_rows"]:
         given = np.array(self.options.noise, dtype=float)
@@ -142,9 +153,17 @@ class TrackingSession:
             raise TrackingError(f"`noise` has {len(given)} numbers, but {n_rows} rows are measured; give one, or each")
         return np.array(np.broadcast_to(given, (n_rows,)))
 
-    def _filter(self, noise: Float[Array, " n_rows"]) -> Tracker:
-        options, path = arm_filter(self.known, noise, self.options), self.options.checkpoint
-        return resume(options, path) if path is not None and path.exists() else options.start()
+    def _filter(self, noise: Float[Array, " n_rows"], recording: Recording | None, rate_hz: float) -> Tracker:
+        cutoff, path = arm_cutoff(self.known, recording), self.options.checkpoint
+        if self.options.noise is None:
+            noise = arm_noise(self.known, noise, rows_every(cutoff, rate_hz) / rate_hz)
+        options = arm_filter(self.known, noise, self.options, cutoff_hz=cutoff, rate_hz=rate_hz)
+        if path is None or not path.exists():
+            return options.start()
+        tracker = resume(options, path)
+        if recording is not None and not recording.t[0] > tracker.t:
+            tracker.restart_clock()
+        return tracker
 
     def _live(self, intake: SampleIntake) -> Iterator[Sample]:
         n_dof, options = self.known.model.n_dof, self.options
@@ -185,7 +204,11 @@ class TrackingSession:
             share = number / self._n_samples if self._n_samples else None
             tracker = self.tracker
             moment = TrackedMoment(sample.t, tracker.parameters, tracker.nis, tracker.n_absorbed, events, share)
-            self._trail.append(moment)
+            if number % (self._every * self._thinned) == 0 or events:
+                self._trail.append(moment)
+            if len(self._trail) >= MOST_KEPT:
+                del self._trail[::2]
+                self._thinned *= 2
             yield moment
         if self.options.checkpoint is not None and isinstance(self.tracker, Tracker):
             save_checkpoint(self.tracker, self.options.checkpoint)
@@ -211,8 +234,14 @@ class TrackingSession:
         theta = tracker.theta
         J = tracker.options.state.at(tracker.state.x).jacobian[: known.model.n_params]
         spread = known.base.K @ J
+        options, n_dof = tracker.options, known.model.n_dof
+        echo = tracker.echo
+        memory = -options.every / options.rate_hz / np.log(echo) if echo > 0.0 else 0.0
+        measured = options.common_noise and "torque" in options.measure
         return replace(
             known,
+            noise=tracker.noise[:n_dof] if measured else known.noise,
+            noise_memory=np.full(n_dof, memory) if measured else known.noise_memory,
             estimator="track",
             beta=known.base.project(theta),
             covariance=spread @ tracker.covariance @ spread.T,

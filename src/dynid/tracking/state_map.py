@@ -165,6 +165,13 @@ class StateMap:
             whole[first : first + width, s] = G[s, :width]
         return MapValues(p, rate, theta, whole)
 
+    def values_at(self, x: Float[Array, "*rows n_state"]) -> Float[Array, "*rows n_state"]:
+        """Parameters (SI) of one or several states, each through its own curve."""
+        a = self.arrays
+        # A state far out is a parameter on its bound, not an overflow.
+        share = 1.0 / (1.0 + np.exp(np.clip(-a.slope * x, -700.0, 700.0)))
+        return np.where(a.bounded, a.lower + (a.upper - a.lower) * share, a.centre + a.scale * x)
+
     def active_columns(self) -> Array:
         """(n_columns,) mask of the columns that some state acts on."""
         return np.any(self.at(self.x0 + 1e-3).jacobian != 0.0, axis=1)

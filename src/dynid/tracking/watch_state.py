@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, no_type_check
 
 import numpy as np
+from numba import njit, types
+from numba.experimental import structref
 
 from dynid.arrays import Array, Float
-from dynid.tracking import contact_bands, decisions, load_bank
+from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank
 from dynid.tracking.load_body import body_scratch, small_body
+from dynid.tracking.load_gauss import N_ERRORS, N_LOAD
 from dynid.tracking.rows import work_for
 
-__all__ = ["contact_state", "decision_state", "filter_bank"]
+__all__ = ["contact_state", "decision_state", "filter_bank", "hear_held", "hold", "step_held"]
 
 FIRST_MASS = 0.01
 """Mass of the body that every filter starts from, over the heaviest load."""
+HELD = ("bands", "contact", "constants", "state", "memory", "decision", "rules", "q", "dq", "ddq", "tau")
+"""What compiled code holds of a watcher: its parts, and the sample of now (SI)."""
 
 
 def filter_bank(
     c: load_bank.LoadConstants, priors: Sequence[Float[Array, "10 10"]]
 ) -> tuple[load_bank.LoadState, load_bank.LoadMemory]:
     """The filters before the first sample, with the covariance (SI) of each one's load, and their scratch."""
-    n, n_rows, n_x = len(c.own), len(c.white), len(c.drift)
-    variances = np.concatenate([c.slow**2, c.drift[n_rows : n_rows + 3 * n] ** 2, np.zeros(10)])
-    n_filters = len(priors)
-    U, D = np.stack([np.eye(n_x)] * n_filters), np.stack([np.maximum(variances, 1e-16)] * n_filters)
-    for b, prior in enumerate(priors):
-        U[b, -10:, -10:], D[b, -10:] = _factors(prior)
+    n, n_rows, n_filters = len(c.own), len(c.white), len(priors)
+    variances = c.drift**2
+    variances[:, 0] = c.slow**2
+    factors = [_factors(prior) for prior in priors]
     max_mass, reach = (float(limit) for limit in c.limits)
     state = load_bank.LoadState(
-        x=np.zeros((n_filters, n_x)),
-        U=U,
-        D=D,
+        p=np.zeros((n_filters, N_LOAD)),
+        U=np.stack([U for U, _ in factors]),
+        D=np.stack([D for _, D in factors]),
+        e=np.zeros((n_filters, n_rows, N_ERRORS)),
+        B=np.zeros((n_filters, n_rows, N_ERRORS, N_LOAD)),
+        C=np.stack([variances[:, :, None] * np.eye(N_ERRORS)] * n_filters),
         R=c.white**2,
         pace=np.ones(n_rows),
+        spread=np.ones((2, n_rows)),
+        speed=np.full(n, np.nan),
         pi=np.stack([small_body(FIRST_MASS * max_mass, reach)] * n_filters),
         likelihood=np.zeros(n_filters),
         touched=np.zeros(n_filters),
@@ -51,10 +60,18 @@ def filter_bank(
         friction=np.zeros(n),
         extra=np.zeros((2, n)),
         H=np.zeros((n_rows, 10)),
-        h=np.zeros(n_x),
-        b=np.zeros(n_x),
-        scale=np.zeros(n_x),
         gears=np.zeros(n),
+        swept=np.zeros(n_rows),
+        more=np.zeros(n_rows),
+        loads=np.zeros(n),
+        fade=np.zeros(n_rows + 2),
+        moved=np.zeros(N_LOAD),
+        he=np.zeros(N_ERRORS),
+        k=np.zeros(N_LOAD),
+        seen=np.zeros(N_ERRORS),
+        knows=np.zeros((n_rows, N_ERRORS + 1)),
+        f=np.zeros(N_LOAD),
+        b=np.zeros(N_LOAD),
     )
     return state, memory
 
@@ -64,10 +81,10 @@ def _factors(P: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, 
     # The Cholesky factor of the reversed matrix is the triangular factor from the last state on.
     L = np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]
     half = np.diag(L)
-    return np.array((L / half).T), half**2
+    return np.ascontiguousarray((L / half).T), half**2
 
 
-def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
+def contact_state(c: load_bank.LoadConstants, jumps: contact_jumps.JumpConstants) -> contact_bands.BandState:
     """The contact watch before the first sample."""
     n, n_states = len(c.own), len(c.terms.state_code)
     z = np.zeros
@@ -90,6 +107,20 @@ def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
         acceleration=z(n),
         H=z((n, 4)),
         A=z((4, 5)),
+        impulse=z(n),
+        shake=z(n),
+        near=z(n),
+        jumps=contact_jumps.JumpState(
+            fast=z(n),
+            base=z(n),
+            value=np.ones((2, n)),
+            between=z(n),
+            usual=np.array(jumps.usual),
+            J=z((n, 3)),
+            A=z((3, 4)),
+            frame=z(24),
+            numbers=z(4),
+        ),
         numbers=np.array([np.nan, 0.0, 0.0, 0.0]),
     )
 
@@ -97,7 +128,46 @@ def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
 def decision_state() -> decisions.DecisionState:
     """The decision before the first sample: the load is unknown."""
     numbers = np.full(decisions.N_NUMBERS, np.nan)
-    numbers[[decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART]] = 0.0
+    numbers[
+        [decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART, decisions.SUDDEN]
+    ] = 0.0
     numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
     numbers[decisions.LAST_BEYOND] = -np.inf
     return decisions.DecisionState(numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64))
+
+
+@structref.register
+class HeldType(types.StructRef):  # type: ignore[misc]
+    """Kind of `Held` in compiled code."""
+
+    def preprocess_fields(self, fields: Any) -> Any:
+        """Types without values: any number of a kind will do."""
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+class Held(structref.StructRefProxy):  # type: ignore[misc]
+    """All arrays of a watcher behind one pointer: to hand over each one anew takes longer than a step."""
+
+
+structref.define_proxy(Held, HeldType, list(HELD))
+
+
+@njit(cache=True)
+@no_type_check
+def hold(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau):
+    """The parts of a watcher as compiled code holds them; the arrays stay the same."""
+    return Held(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def hear_held(w, t):
+    """`decisions.hear` of the sample that is held."""
+    decisions.hear(w.bands, w.contact, w.constants, w.state, w.memory, w.decision, w.rules, t, w.q, w.dq, w.tau)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def step_held(w, t):
+    """`decisions.watch_sample` of the sample that is held."""
+    return decisions.watch_sample(w.constants, w.state, w.memory, w.decision, w.rules, t, w.q, w.dq, w.ddq, w.tau)

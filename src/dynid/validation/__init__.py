@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 
 if TYPE_CHECKING:
     from dynid.validation.band import NextRun as NextRun
@@ -21,11 +21,5 @@ if TYPE_CHECKING:
 MODULES = ("band", "torque", "left_out", "rollout", "simulator", "verdict")
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.validation.band": ("NextRun", "TorqueBand", "next_run_band", "torque_band"),
-    "dynid.validation.torque": ("Contributions", "Validation", "compare_torque", "contributions"),
-    "dynid.validation.verdict": ("Criterion", "Mark", "Verdict", "judge"),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 
 if TYPE_CHECKING:
     from dynid.workflow.check import ConsistencyCheck as ConsistencyCheck
@@ -73,6 +73,7 @@ MODULES = (
     "track",
     "live_view",
     "live_buffers",
+    "live_torque",
     "live_run",
     "info",
     "check",
@@ -86,29 +87,5 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.workflow.check": ("ConsistencyCheck",),
-    "dynid.workflow.examine": ("LogReview",),
-    "dynid.workflow.excite_options": ("ExciteKeywords",),
-    "dynid.workflow.exciting": ("ExcitingPoses", "ExcitingTrajectory"),
-    "dynid.workflow.friction": ("FrictionComparison", "FrictionRefit"),
-    "dynid.workflow.identification": ("Comparison", "Identification"),
-    "dynid.workflow.identified_links": ("IdentifiedLink", "IdentifiedNumber"),
-    "dynid.workflow.identify": ("LogsRefused",),
-    "dynid.workflow.info": ("RobotInfo",),
-    "dynid.workflow.live_run": ("LiveRun",),
-    "dynid.workflow.live_view": ("LiveEvent", "LiveSession", "LiveView"),
-    "dynid.workflow.payload_results": ("GainsIdentification", "PayloadIdentification"),
-    "dynid.workflow.prediction": ("Prediction", "predict"),
-    "dynid.workflow.reduction": ("ReducedModel",),
-    "dynid.workflow.retrieve": ("ModelRetrieval",),
-    "dynid.workflow.reverse": ("ReverseIdentification",),
-    "dynid.workflow.rollout_result": ("ModelRollout", "RolledModel"),
-    "dynid.workflow.simulate_options": ("SimulateKeywords",),
-    "dynid.workflow.simulation": ("Simulation",),
-    "dynid.workflow.track": ("ModelTracking",),
-    "dynid.workflow.validate": ("ModelValidation",),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

@@ -95,6 +95,11 @@ class ChartLines:
         row[0], row[1:] = t, values
         self._count += 1
 
+    @property
+    def latest(self) -> float:
+        """Time of the newest point, s; nan where there is none."""
+        return float(self._rows[(self._count - 1) % len(self._rows), 0]) if self._count else float("nan")
+
     def rows(self) -> Float[Array, "n_points n_columns"]:
         """Time in s and the lines, oldest first."""
         n = len(self._rows)

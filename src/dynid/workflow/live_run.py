@@ -12,34 +12,35 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.chain.inertia import InertialParameters
-from dynid.dynamics.motion import Motion
-from dynid.errors import DynidError, TrackingError
+from dynid.errors import DynidError, RecordingError
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
-from dynid.tracking.kinematics import smooth
-from dynid.tracking.load import LoadEstimate
+from dynid.tracking.load import LoadEstimate, LoadEvent
 from dynid.tracking.samples import Sample
-from dynid.tracking.session import TrackingResult, TrackingSession
+from dynid.tracking.session import TrackingSession
 from dynid.tracking.setup import TrackingOptions, live_noise, load_watch
 from dynid.tracking.sources.counts import StreamCounts
 from dynid.tracking.sources.intake import SampleIntake
+from dynid.tracking.watch import LoadWatcher
+from dynid.validation.band import WITHIN_95
 from dynid.workflow.live_buffers import ChartLines, LatestSamples
-from dynid.workflow.live_view import LiveEvent, LiveView
+from dynid.workflow.live_torque import LiveTorque, live_contact
+from dynid.workflow.live_view import LiveContact, LiveEvent, LiveSession, LiveView
 
-__all__ = ["LiveRun"]
+__all__ = ["CHART_LENGTH", "VIEWS_PER_SECOND", "LiveRun"]
 
 VIEWS_PER_SECOND = 30.0
 """How often the view is renewed."""
-LAST_MINUTE = 60.0
-"""Time in s that the charts show."""
+CHART_LENGTH = int(60.0 * VIEWS_PER_SECOND)
+"""Views that the charts show: those of the last minute."""
 KEPT_SECONDS, KEPT_SAMPLES = 600.0, 300_000
 """What is kept for a log: the last ten minutes, of a fast source fewer, so that memory stays where it is."""
 KEPT_EVENTS = 200
 """Events in the list."""
 RATE_SAMPLES, RATE_PATIENCE = 60, 2.0
 """Samples, or time in s, over which the rate of a source is measured before the filter starts."""
-ORDER = 5
-"""Degree of the polynomial that gives velocity and acceleration, as in `KinematicFilter`."""
+BEHIND = 0.3
+"""Time in s from the arrival of a sample to its estimate beyond which the run is said to be behind."""
 BREATHER = 1.0
 """Time in s before the filter starts again after an error."""
 
@@ -72,18 +73,18 @@ class LiveRun:
         n = known.model.n_dof
         self._n_dof = n
         self._samples = LatestSamples(known.robot.joint_names, KEPT_SAMPLES)
-        self._mass = ChartLines(int(LAST_MINUTE * VIEWS_PER_SECOND), 2)
-        self._torque = ChartLines(int(LAST_MINUTE * VIEWS_PER_SECOND), 3 * n)
-        self._motion: deque[Float[Array, "3 n_dof"]] = deque(maxlen=15)
+        self._mass = ChartLines(CHART_LENGTH, 2)
+        self._torque = ChartLines(CHART_LENGTH, 3 * n)
         self._events: deque[LiveEvent] = deque(maxlen=KEPT_EVENTS)
-        self._latencies: deque[float] = deque(maxlen=2001)
+        self._latencies: deque[float] = deque(maxlen=201)
         self._trouble = ""
         self._session: TrackingSession | None = None
         self._stop, self._again, self._lock = threading.Event(), threading.Event(), threading.RLock()
         self._asked: deque[Callable[[], None]] = deque()
         self._thread = threading.Thread(target=self._run, name="dynid live", daemon=True)
         self._next_view, self._cpu = 0.0, 0.0
-        self._half = 100
+        self._touched = ""
+        self._predicted = LiveTorque(known, 100, 1.0 / VIEWS_PER_SECOND)
         self.view = self._first_view()
         """The latest."""
 
@@ -139,10 +140,17 @@ class LiveRun:
         with self._lock:
             return self._samples.recording(since)
 
-    def result(self) -> TrackingResult | None:
-        """Where the run has come to; None before the first sample."""
+    def session(self) -> LiveSession:
+        """What the run has come to.
+
+        Raises:
+            RecordingError: nothing has come yet.
+        """
         with self._lock:
-            return None if self._session is None else self._session.result()
+            log = self._samples.recording()
+            if self._session is None:
+                raise RecordingError("live: nothing has been followed yet; wait for samples")
+            return LiveSession(self.known, self._session.result(), log, self.events())
 
     def cpu_seconds(self) -> float:
         """Time of a processor in s that following has taken so far."""
@@ -168,9 +176,12 @@ class LiveRun:
             held = []
             try:
                 session = TrackingSession(self.known, intake, self.options)
+                half = max(4, round(self.options.half_window * self.options.rate))
+                self._predicted = LiveTorque(self.known, half, 1.0 / VIEWS_PER_SECOND)
                 self._session, self._trouble = session, ""
                 for moment in session.follow():
-                    self._events += [LiveEvent(event.t, event.kind, event.mass) for event in moment.events]
+                    for event in moment.events:
+                        self._happened(event)
             except DynidError as error:
                 self._trouble = str(error)
                 self._renew()
@@ -198,7 +209,6 @@ class LiveRun:
                 break
         if self._measured_rate and self.intake.period == self.intake.period:
             self.options = replace(self.options, rate=1.0 / self.intake.period)
-        self._half = max(4, round(self.options.half_window * self.options.rate))
         return held
 
     def _read(self) -> list[Sample]:
@@ -213,7 +223,6 @@ class LiveRun:
         """What the session takes: every sample, with views and answers in between."""
         while not self._stop.is_set():
             found, held = held or self._read(), []
-            arrived = time.monotonic()
             with self._lock:
                 for sample in found:
                     self._samples.add(sample)
@@ -221,7 +230,7 @@ class LiveRun:
                     if self._hears is not None:
                         self._hears(sample)
             if found:
-                self._latencies.append(time.monotonic() - arrived)
+                self._latencies.append(time.monotonic() - self.intake.arrival)
             self._answer()
             if self._again.is_set() or (self.intake.feed.ended and not found):
                 return
@@ -231,6 +240,20 @@ class LiveRun:
     def _answer(self) -> None:
         while self._asked:
             self._asked.popleft()()
+
+    def _happened(self, event: LoadEvent) -> None:
+        if event.link is None:
+            detail = f"{event.mass:.2f} ± {WITHIN_95 * event.mass_std:.2f} kg"
+        else:
+            size = "" if event.force is None else f", {float(np.linalg.norm(event.force)):.0f} N"
+            detail = f"{event.nature}, {event.link}{size}"
+            self._touched = event.link
+        self._events.append(LiveEvent(event.t, event.kind, event.mass, detail))
+
+    def _contact(self, watcher: LoadWatcher, q: Float[Array, " n_dof"]) -> LiveContact | None:
+        if not watcher.in_contact:
+            return None
+        return live_contact(self.known.robot, q, self._touched, watcher.external_torque)
 
     def _note(self, kind: str) -> None:
         self._events.append(LiveEvent(self.view.t, kind, self.view.load.mass))
@@ -254,7 +277,7 @@ class LiveRun:
         n = self._n_dof
         nothing = LoadEstimate(0.0, self.options.max_mass, np.zeros(3), np.zeros((3, 3)))
         return LiveView(
-            t=0.0, q=np.zeros(n), load=nothing, in_contact=False, external=np.zeros(n), mass=np.zeros((0, 3)),
+            t=0.0, q=np.zeros(n), load=nothing, contact=None, mass=np.zeros((0, 3)),
             torque=np.zeros((0, 1 + 3 * n)), events=(), counts=self.intake.counts, state="waiting",
             health=f"Waiting for samples from {self.intake.label}.", healthy=False, rate_hz=float("nan"),
             latency=float("nan"), n_recorded=0,
@@ -263,7 +286,7 @@ class LiveRun:
     def _renew(self) -> None:
         self._next_view = time.monotonic() + 1.0 / VIEWS_PER_SECOND
         self._cpu = time.thread_time()
-        session, rows = self._session, self._samples.latest(2 * self._half + 1)
+        session, rows = self._session, self._samples.latest(self._predicted.n_window)
         before = self.view
         if session is None or session.watcher is None or not len(rows):
             health, healthy = self._health()
@@ -273,14 +296,16 @@ class LiveRun:
         t, load = float(rows[-1, 0]), session.watcher.estimate
         if t != before.t:
             self._mass.add(t, np.array([load.mass, load.mass_std]))
-            self._add_torque(rows, load)
+            watcher, with_dq = session.watcher, self._samples.with_dq
+            point = self._predicted.point(rows, with_dq, watcher.load, watcher.covariance)
+            if point is not None:
+                self._torque.add(*point)
         health, healthy = self._health()
         self.view = LiveView(
             t=t,
             q=rows[-1, 1 : 1 + self._n_dof],
             load=load,
-            in_contact=session.watcher.in_contact,
-            external=external_torque(session),
+            contact=self._contact(session.watcher, rows[-1, 1 : 1 + self._n_dof]),
             mass=self._mass.rows(),
             torque=self._torque.rows(),
             events=self.events(),
@@ -292,34 +317,6 @@ class LiveRun:
             latency=float(np.median(self._latencies)) if self._latencies else float("nan"),
             n_recorded=len(self._samples),
         )
-
-    def _add_torque(self, rows: Float[Array, "n_samples n_columns"], load: LoadEstimate) -> None:
-        """One more point of measured and predicted torque, half a window back, where the acceleration is known."""
-        n, width = self._n_dof, 2 * self._half + 1
-        if len(rows) < width or not np.all(np.isfinite(rows)) or not np.all(np.diff(rows[:, 0]) > 0.0):
-            return
-        t, q, dq = np.array(rows[:, 0]), np.array(rows[:, 1 : 1 + n]), np.array(rows[:, 1 + n : 1 + 2 * n])
-        out = np.zeros((3, n))
-        smooth(
-            t,
-            q,
-            dq if self._samples.with_dq else dq[:0],
-            ORDER,
-            self._half,
-            np.zeros((9, 8)),
-            np.zeros((3, width)),
-            out,
-        )
-        self._motion.append(out)
-        path = np.array(self._motion)
-        motion = Motion(np.arange(float(len(path))) / VIEWS_PER_SECOND, path[:, 0], path[:, 1], path[:, 2])
-        theta = np.array(self.known.parameters)
-        body = InertialParameters.from_com(load.mass, load.com, load.inertia_com)
-        theta[10 * (n - 1) : 10 * n] += body.pi
-        predicted = self.known.model.torque(motion, theta)[-1]
-        noise = self.known.sample_noise if self.known.sample_noise is not None else self.known.noise
-        band = np.zeros(n) if noise is None else noise
-        self._torque.add(t[self._half], np.concatenate([rows[self._half, 1 + 2 * n :], predicted, band]))
 
     def _health(self) -> tuple[str, bool]:
         """One sentence about what matters most now, and whether all is well."""
@@ -338,6 +335,8 @@ class LiveRun:
             return f"{counts.n_garbage} messages from {label} were no samples: {counts.complaint}", False
         if counts.n_lost > 0.01 * counts.n_samples:
             return f"{counts.n_lost} of {counts.n_samples} samples were lost on the way.", False
+        if self._latencies and self._latencies[-1] > BEHIND and intake.feed.real_time:
+            return f"The estimate is {self._latencies[-1]:.1f} s behind: this machine is too busy.", False
         load = self.view.load
         if load.mass_std > 0.2 * max(load.mass, 0.5):
             return "The load is not known well yet: move the arm, the wrist most of all.", True
@@ -358,14 +357,6 @@ def compiled(known: IdentifiedModel, options: TrackingOptions) -> str:
     except DynidError as error:
         return str(error)
     return ""
-
-
-def external_torque(session: TrackingSession) -> Float[Array, " n_dof"]:
-    """External torque that a load watch sees now, N·m or N."""
-    watcher = session.watcher
-    if watcher is None:
-        raise TrackingError("no load is watched; set `payload`")
-    return watcher.external_torque
 
 
 class _LiveIntake(SampleIntake):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dynid.arrays import Array, Float
+from dynid.arrays import Array, Float, Vector3, freeze_arrays
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
 from dynid.tracking.load import LoadEstimate
 from dynid.tracking.session import TrackingResult
 from dynid.tracking.sources.counts import StreamCounts
 
-__all__ = ["LiveEvent", "LiveSession", "LiveView"]
+__all__ = ["LiveContact", "LiveEvent", "LiveSession", "LiveView"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,23 @@ class LiveEvent:
     kind: str
     mass: float
     """Of the load then, kg."""
+    detail: str = ""
+    """What a list shows beside it: the load with its 95 % interval, or where and how hard something touches."""
+
+
+@dataclass(frozen=True, eq=False)
+class LiveContact:
+    """What touches the arm now."""
+
+    link: int
+    """Index of the link."""
+    name: str
+    """Of that link."""
+    force: Vector3
+    """The smallest force at the far end of the link that gives the external torque, N in base axes."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +50,8 @@ class LiveView:
     """Time of the newest sample, s."""
     q: Float[Array, " n_dof"]
     load: LoadEstimate
-    in_contact: bool
-    external: Float[Array, " n_dof"]
-    """External torque, N·m or N."""
+    contact: LiveContact | None
+    """What touches the arm now; None where nothing does."""
     mass: Float[Array, "n_points 3"]
     """Time in s, mass and its standard deviation in kg, over the last minute."""
     torque: Float[Array, "n_times n_lines"]

@@ -213,7 +213,7 @@ def track(
     from_wrong: float = 0.0,
     payload: bool = False,
     measure: Literal["torque", "base-wrench", "both"] = "torque",
-    states: Literal["entries", "links"] = "entries",
+    states: Literal["auto", "entries", "links"] = "auto",
     max_mass: float = 5.0,
     speed: float | None = None,
     half_window: float = 0.1,

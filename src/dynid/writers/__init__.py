@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 
 if TYPE_CHECKING:
     from dynid.writers.c import write_c_header as write_c_header
@@ -58,20 +58,5 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.writers.c": ("write_c_header",),
-    "dynid.writers.exported": ("ExportOptions", "Exported"),
-    "dynid.writers.exporters": ("EXPORTERS", "LoadExporter", "ModelExporter"),
-    "dynid.writers.live.page": ("LivePage",),
-    "dynid.writers.live.serve": ("open_live",),
-    "dynid.writers.load_settings": ("Load", "read_load"),
-    "dynid.writers.mjcf": ("write_mjcf",),
-    "dynid.writers.report": ("Figure", "Report", "Section", "Table", "Tile", "identification_report"),
-    "dynid.writers.report.campaign": ("CampaignPage", "CampaignRow", "campaign_page"),
-    "dynid.writers.report.trajectory": ("trajectory_report",),
-    "dynid.writers.tables": ("TableRow", "parameter_rows", "write_csv_table", "write_json_table"),
-    "dynid.writers.urdf": ("write_urdf",),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

@@ -91,6 +91,8 @@ class SampleIntake:
         self._delay = TorqueDelay(delay)
         self._n_garbage, self._complaint = 0, ""
         self._heard: float | None = None
+        self.arrival = float("nan")
+        """When the latest sample came, s on the clock of this machine; it may be handed on later."""
 
     @classmethod
     def of_log(cls, recording: Recording, *, speed: float | None = None) -> SampleIntake:
@@ -124,7 +126,7 @@ class SampleIntake:
 
     @property
     def silent_for(self) -> float:
-        """Time in s since the last sample came; infinite where none has."""
+        """Time in s since the last sample was handed on; infinite where none was."""
         return float("inf") if self._heard is None else time.monotonic() - self._heard
 
     @property
@@ -145,9 +147,8 @@ class SampleIntake:
                 self._n_garbage += 1
                 self._complaint = str(message)
                 continue
-            sample = self._order.accept(message, arrival)
-            self._heard = arrival
-            if sample is not None:
+            self._heard, self.arrival = time.monotonic(), arrival
+            for sample in self._order.accept(message, arrival):
                 found += self._delay.step(sample)
         return found
 

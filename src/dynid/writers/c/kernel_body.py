@@ -56,6 +56,8 @@ class KernelFunction:
     local: dict[str, CType] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
     body: list[str] = field(default_factory=list)
+    overlapping: bool = False
+    """Whether some call hands it the same memory twice."""
 
 
 Adds = Callable[[Callable[..., Any], Sequence[CType]], KernelFunction]
@@ -225,6 +227,12 @@ class KernelExpressions:
             raise self.fault(node, "this call")
         values = [self.value(part) for part in node.args]
         function = self._add(self.f.scope[node.func.id], [value.type for value in values])
+        places = [value.code for value in values if not isinstance(value.type, CScalar)]
+        function.overlapping |= any(
+            i != k and (a == b or b.startswith((f"{a}->", f"{a}.")))
+            for i, a in enumerate(places)
+            for k, b in enumerate(places)
+        )
         arguments = []
         for name, value in zip(function.parameters, values, strict=True):
             if name in function.written and value.root:

@@ -10,15 +10,18 @@ from dynid.dynamics.drives import Drives
 from dynid.errors import TrackingError
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
-from dynid.workflow.live_run import LiveRun
+from dynid.workflow.live_view import LiveSession
 from dynid.workflow.payload import payload
 from dynid.workflow.payload_results import GainsIdentification
 from dynid.workflow.torque_scales import with_stated_scales
+from dynid.writers.live.shown import ShownRun
 
 __all__ = ["WeightCalibration", "calibrated_model"]
 
 SHORTEST = 5.0
 """Time in s that each of the two runs should last at least."""
+STANDING = 0.02
+"""Speed over the fastest of a run below which the arm stands, dimensionless."""
 
 
 def calibrated_model(known: IdentifiedModel, found: GainsIdentification) -> IdentifiedModel:
@@ -39,7 +42,7 @@ def calibrated_model(known: IdentifiedModel, found: GainsIdentification) -> Iden
 class WeightCalibration:
     """Three steps: empty, loaded, done; `status` says what to do next."""
 
-    def __init__(self, run: LiveRun) -> None:
+    def __init__(self, run: ShownRun) -> None:
         self.run = run
         self.status = "Press Empty, and move the arm without a load for some ten seconds."
         self._empty: Recording | None = None
@@ -49,7 +52,7 @@ class WeightCalibration:
     def empty(self) -> None:
         """The arm moves without a load from now on."""
         self._step, self._began, self._empty = "empty", self.run.view.t, None
-        self.status = "Recording the empty arm. Hang the weight on the flange, and press Loaded."
+        self.status = "Recording the empty arm. Let it stand, hang the weight on the flange, and press Loaded."
 
     def loaded(self) -> None:
         """The weight hangs from now on.
@@ -59,7 +62,7 @@ class WeightCalibration:
         """
         if self._step != "empty":
             raise TrackingError("press Empty first, and move the arm without a load")
-        self._empty = self._recorded("without a load")
+        self._empty = self._recorded(self.run.session(), "without a load")
         self._step, self._began = "loaded", self.run.view.t
         self.status = "Recording the arm with the weight: move it as before, then press Done."
 
@@ -72,8 +75,8 @@ class WeightCalibration:
         """
         if self._step != "loaded" or self._empty is None:
             raise TrackingError("press Empty and Loaded first")
-        loaded = self._recorded("with the weight")
-        known = self.run.known
+        session = self.run.session()
+        loaded, known = self._recorded(session, "with the weight"), session.model
         if known.settings.gains is None:
             raise TrackingError("the model has no drive gains: a source of torques needs no calibration of currents")
         drives = Drives(np.array(known.settings.gains), transmission=known.robot.transmission)
@@ -87,13 +90,21 @@ class WeightCalibration:
         self._step = "start"
         return calibrated_model(known, found)
 
-    def _recorded(self, what: str) -> Recording:
-        recording = self.run.recording(self._began)
+    def _recorded(self, session: LiveSession, what: str) -> Recording:
+        recording = moving_part(session.log.part(self._began))
         if recording.duration < SHORTEST:
             raise TrackingError(
-                f"{recording.duration:.1f} s {what} are too few; move the arm for {SHORTEST:g} s or more"
+                f"{recording.duration:.1f} s of motion {what} are too few; move the arm for {SHORTEST:g} s or more"
             )
         return recording
+
+
+def moving_part(recording: Recording) -> Recording:
+    """From the first motion of the arm to its last: while somebody hangs a weight on it or takes it off, it stands."""
+    q = recording.q
+    speed = np.max(np.abs(np.gradient(q, recording.t, axis=0) if recording.dq is None else recording.dq), axis=1)
+    moves = np.flatnonzero(speed > STANDING * float(np.nanmax(speed, initial=0.0)))
+    return recording if len(moves) < 2 else recording.part(recording.t[moves[0]], recording.t[moves[-1]])
 
 
 def _currents(recording: Recording, drives: Drives) -> Recording:

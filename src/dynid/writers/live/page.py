@@ -1,85 +1,76 @@
-"""LivePage: the page of a live run, its server, and what its buttons do."""
+"""LivePage: the page of a live run, in a process of its own so that the filter never waits for it."""
 
 from __future__ import annotations
 
-import io
-import logging
+import importlib.util
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from dynid.errors import ConfigError, DynidError
-from dynid.workflow.live_run import LiveRun
+from dynid.workflow.live_run import VIEWS_PER_SECOND, LiveRun
 from dynid.workflow.live_view import LiveSession
-from dynid.writers.live.background import BackgroundIdentification
-from dynid.writers.live.calibration import WeightCalibration
-from dynid.writers.live.guard import PageGuard, guarded_server
+from dynid.writers.live.guard import PageGuard
 from dynid.writers.live.meshes import LinkMesh
-from dynid.writers.live.panel import LivePanel
-from dynid.writers.live.scene import LiveScene
+from dynid.writers.live.messages import Answer, Ask, Pipes, Progress, Setup
 
 __all__ = ["LivePage"]
 
-UPDATES_PER_SECOND = 30.0
-"""How often the arm and the numbers of the page are renewed."""
-CHARTS_PER_SECOND = 8.0
-"""How often the charts are."""
+START_SECONDS = 120.0
+"""Time in s that the process of a page may take to start, on a machine that is busy."""
+SENT_EVENTS = 20
+"""Latest events that go to the page with every view."""
+SCRIPT = "from dynid.writers.live.process import serve_page; serve_page()"
+"""What the process runs."""
 
 
 class LivePage:
-    """A page on a server of this machine that shows a run, until it is stopped."""
+    """A page of this machine that shows a run, until it is stopped."""
 
-    def __init__(
-        self,
-        run: LiveRun,
-        *,
-        guard: PageGuard,
-        port: int,
-        meshes: list[LinkMesh],
-        save: Callable[[LiveSession], str],
-    ) -> None:
-        """Start the server.
+    def __init__(self, run: LiveRun, *, guard: PageGuard, port: int, meshes: list[LinkMesh], out: Path) -> None:
+        """Start the page.
 
         Args:
             run: what to show.
             guard: who may see it.
             port: where to listen; the next free one where it is taken.
             meshes: of the links, where they are not to be capsules.
-            save: writes a session and says in a few words what and where, without a path.
+            out: folder in which Save makes a numbered one each time.
 
         Raises:
-            ConfigError: viser is not installed.
+            ConfigError: viser is not installed, or the page cannot be served.
         """
-        try:
-            import viser
-            import viser._messages as messages
-        except ImportError as error:
-            raise ConfigError('the live page needs viser: pip install "dynid[live]"') from error
-        logging.getLogger("websockets").setLevel(logging.CRITICAL)  # refused requests are no news
-        self.run, self.guard, self._save = run, guard, save
-        with guarded_server(guard), redirect_stdout(io.StringIO()):  # what viser says belongs to nobody's result
-            self.server: Any = viser.ViserServer(host=guard.host, port=port, verbose=False)
-        self.port = int(self.server.get_port())
-        """Where it listens."""
-        guard.port = self.port
-        # Its share button opens a tunnel through a relay of others, and so does the message behind the button.
-        self.server._websock_server.unregister_handler(messages.ShareUrlRequest)
-        self.server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
-        self.server.gui.set_panel_label(f"dynid live: {run.known.robot.name[:40]}")
-        self.server.gui.main_panel.dock_right()
-        self.panel = LivePanel(self.server, run.known.robot.joint_names)
-        self.scene = LiveScene(self.server, run.known.robot, meshes)
-        self.identification = BackgroundIdentification(self._identified)
-        self.calibration = WeightCalibration(run)
+        if importlib.util.find_spec("viser") is None:
+            raise ConfigError('the live page needs viser: pip install "dynid[live]"')
+        self.run, self.guard = run, guard
         self.n_updates = 0
         """Times the page was renewed."""
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._show, name="dynid page", daemon=True)
-        self._wire()
-        self.panel.say(self.calibration.status, where="calibration")
+        self._stop, self._started, self._trouble = threading.Event(), threading.Event(), ""
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._pipes = Pipes(self._process.stdout, self._process.stdin)  # type: ignore[arg-type]
+        self._pipes.send(Setup(run.known.robot, run.view, guard.host, port, guard.token, tuple(meshes), out.absolute()))
+        self._hearer = threading.Thread(target=self._hear, name="dynid page answers", daemon=True)
+        self._hearer.start()
+        self._sender = threading.Thread(target=self._send, name="dynid page", daemon=True)
+        if not self._started.wait(START_SECONDS) or self._trouble:
+            self.stop()
+            raise ConfigError(f"the live page cannot be served: {self._trouble or 'its process does not start'}")
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self.guard.port
 
     @property
     def address(self) -> str:
@@ -88,19 +79,29 @@ class LivePage:
         token = "" if self.guard.token is None else f"?token={self.guard.token}"
         return f"http://{host}:{self.port}/{token}"
 
+    @property
+    def running(self) -> bool:
+        """Whether it can be opened."""
+        return self._process.poll() is None
+
     def start(self) -> None:
         """Show the run as it goes."""
-        self._thread.start()
+        self._sender.start()
 
     def stop(self) -> None:
         """Close the page."""
         self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=5.0)
-        self.identification.stop()
-        with redirect_stdout(io.StringIO()):
-            self.server.stop()
-            self.server._websock_server._server_thread.join(timeout=5.0)
+        if self._sender.is_alive():
+            self._sender.join(timeout=5.0)
+        self._pipes.close()
+        try:
+            self._process.wait(timeout=10.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(timeout=10.0)
+        self._hearer.join(timeout=5.0)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
     def session(self) -> LiveSession:
         """What the run has come to.
@@ -108,69 +109,42 @@ class LivePage:
         Raises:
             RecordingError: nothing has come yet.
         """
-        log, result = self.run.recording(), self.run.result()
-        if result is None:
-            raise ConfigError("live: nothing has been followed yet; wait for samples")
-        return LiveSession(self.run.known, result, log, self.run.events())
+        return self.run.session()
 
-    def _show(self) -> None:
-        next_charts = 0.0
+    def _send(self) -> None:
+        before = None
         while not self._stop.is_set():
-            began = time.monotonic()
-            view, charts = self.run.view, began >= next_charts
-            if charts:
-                next_charts = began + 1.0 / CHARTS_PER_SECOND
-            with self.server.atomic():
-                self.panel.show(view, charts=charts)
-                self.scene.show(view)
-            self.n_updates += 1
-            self._stop.wait(max(0.001, 1.0 / UPDATES_PER_SECOND - (time.monotonic() - began)))
+            began, view = time.monotonic(), self.run.view
+            if view is not before:
+                # Charts grow by one point a view; the page keeps the others.
+                short = replace(view, mass=view.mass[-1:], torque=view.torque[-1:], events=view.events[-SENT_EVENTS:])
+                if not self._pipes.send(short):
+                    return
+                before = view
+            self._stop.wait(max(0.001, 1.0 / VIEWS_PER_SECOND - (time.monotonic() - began)))
 
-    def _wire(self) -> None:
-        run, say = self.run, self.panel.say
-        actions: dict[str, Callable[[], None]] = {
-            "Tare": run.tare,
-            "Reset": run.reset,
-            "Mark": run.mark,
-            "Save": lambda: say(self._save(self.session())),
-            "Record anew": run.record_anew,
-            "Identify": self._identify,
-            "Empty": self._calibrate(self.calibration.empty),
-            "Loaded": self._calibrate(self.calibration.loaded),
-            "Done": self._calibrate(self._calibrated),
+    def _hear(self) -> None:
+        asked: dict[str, Callable[..., object]] = {
+            "session": self.run.session,
+            "reset": self.run.reset,
+            "tare": self.run.tare,
+            "mark": self.run.mark,
+            "record_anew": self.run.record_anew,
+            "use": self.run.use,
         }
-        for name, action in actions.items():
-            self.panel.buttons[name].on_click(self._told(action))
+        while (message := self._pipes.receive()) is not None:
+            if isinstance(message, Progress):
+                self.guard.port, self.n_updates, self._trouble = message.port, message.n_updates, message.trouble
+                self._started.set()
+            elif isinstance(message, Ask) and message.method in asked:
+                self._answer(message, asked[message.method])
+        self._trouble = self._trouble or "its process ended"
+        self._started.set()
 
-    def _told(self, action: Callable[[], None]) -> Callable[[Any], None]:
-        def clicked(_: Any) -> None:
-            try:
-                action()
-            except DynidError as error:
-                self.panel.say(_without_paths(str(error)))
-
-        return clicked
-
-    def _identify(self) -> None:
-        self.identification.start(self.run.known, self.run.recording())
-        self.panel.say(self.identification.status, where="verdict")
-
-    def _identified(self, mark: str) -> None:
-        self.panel.say(_without_paths(self.identification.status), where="verdict")
-        self.run.mark(f"identified: {mark}")
-
-    def _calibrate(self, step: Callable[[], None]) -> Callable[[], None]:
-        def clicked() -> None:
-            step()
-            self.panel.say(self.calibration.status, where="calibration")
-
-        return clicked
-
-    def _calibrated(self) -> None:
-        self.run.use(self.calibration.done(float(self.panel.weight.value)), "calibrated")
-
-
-def _without_paths(text: str) -> str:
-    """A message without the folders of this machine."""
-    words = [Path(word).name if word.count("/") > 1 and word.startswith("/") else word for word in text.split(" ")]
-    return " ".join(words)
+    def _answer(self, message: Ask, method: Callable[..., object]) -> None:
+        try:
+            answer = Answer(message.number, method(*message.given))
+        except DynidError as error:
+            answer = Answer(message.number, None, str(error))
+        if message.number:
+            self._pipes.send(answer)

@@ -14,7 +14,7 @@ from dynid.writers.live.shapes import DrawnCapsule, arm_capsules, contact_arrow,
 
 __all__ = ["LiveScene"]
 
-ARM, JOINT, LOAD, CONTACT = (90, 120, 160), (50, 60, 80), (124, 58, 237), (220, 38, 38)
+ARM, JOINT, LOAD, CONTACT = (140, 170, 210), (90, 100, 120), (124, 58, 237), (220, 38, 38)
 """Colours."""
 REMOVED_AFTER = 0.3
 """Time in s after which the arrow of a contact that is over goes away."""
@@ -30,7 +30,11 @@ class LiveScene:
         scene.set_up_direction("+z")
         capsules = arm_capsules(robot)
         reach = sum(float(np.linalg.norm(c.end - c.start)) for c in capsules)
-        scene.add_grid("/floor", width=4.0 * reach, height=4.0 * reach, cell_size=0.25)
+        # Without a graphics card, shadows and mirrored surroundings take most of the time of a frame.
+        scene.configure_default_lights(cast_shadow=False)
+        scene.configure_environment_map(None)
+        scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(150, 160, 175), intensity=2.0)
+        scene.add_grid("/floor", width=4.0 * reach, height=4.0 * reach, cell_size=0.25, shadow_opacity=0.0)
         self._frames = [scene.add_frame(f"/arm/{index}", show_axes=False) for index in range(robot.n_dof)]
         drawn = {mesh.link for mesh in meshes}
         for number, mesh in enumerate(meshes):
@@ -46,8 +50,8 @@ class LiveScene:
             f"/arm/{robot.n_dof - 1}/load", radius=1.0, color=LOAD, opacity=0.75, visible=False
         )
         self._arrow: Any = None
-        server.initial_camera.position = (0.95 * reach, -0.95 * reach, 0.75 * reach)
-        server.initial_camera.look_at = (0.0, 0.0, 0.3 * reach)
+        server.initial_camera.position = (0.75 * reach, -0.75 * reach, 0.55 * reach)
+        server.initial_camera.look_at = (0.0, 0.0, 0.28 * reach)
 
     def _add_capsule(self, capsule: DrawnCapsule, number: int) -> None:
         import trimesh
@@ -78,7 +82,7 @@ class LiveScene:
         if shape is not None:
             self._load.position, self._load.wxyz = shape.centre, quaternion(shape.axes)
             self._load.scale = tuple(float(half) for half in shape.halves)
-        self._show_contact(contact_arrow(self._robot, view.q, view.external) if view.in_contact else None)
+        self._show_contact(None if view.contact is None else contact_arrow(self._robot, view.q, view.contact))
 
     def _show_contact(self, arrow: Float[Array, "2 3"] | None) -> None:
         if arrow is None:

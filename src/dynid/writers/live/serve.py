@@ -25,7 +25,6 @@ from dynid.workflow.track import tracked_source
 from dynid.writers.live.guard import PageGuard, is_loopback
 from dynid.writers.live.meshes import LinkMesh, robot_meshes
 from dynid.writers.live.page import LivePage
-from dynid.writers.save import save as write_session
 
 __all__ = ["live", "open_live"]
 
@@ -84,6 +83,8 @@ def live(
     )  # fmt: skip
     try:
         while not (ready is not None and ready(page)):
+            if not page.running:
+                raise ConfigError("the live page ended; start it again")
             time.sleep(0.1)
     except KeyboardInterrupt:
         pass
@@ -131,23 +132,8 @@ def open_live(
         intake, measured = found, rate is None
     shapes: list[LinkMesh] = [] if meshes is None else robot_meshes(known.robot, Path(meshes))
     run = LiveRun(known, intake, options, measured_rate=measured)
-    place = Path(out)
-
-    def save(session: LiveSession) -> str:
-        folder = _next_folder(place)
-        saved = write_session(session, folder)
-        return f"Saved {folder.name}: {', '.join(path.name for path in saved.files.values())}"
-
-    page = LivePage(run, guard=PageGuard(address, token), port=port, meshes=shapes, save=save)
+    page = LivePage(run, guard=PageGuard(address, token), port=port, meshes=shapes, out=Path(out))
     sys.setswitchinterval(SWITCH)
     run.start()
     page.start()
     return page
-
-
-def _next_folder(place: Path) -> Path:
-    """The first numbered folder in `place` that is not there yet."""
-    number = 1
-    while (folder := place / f"{number:03d}").exists():
-        number += 1
-    return folder

@@ -9,13 +9,14 @@ import numpy as np
 from dynid.arrays import Array, Float, Transform, Vector3, freeze_arrays
 from dynid.chain.robot import BASE, Robot
 from dynid.tracking.load import LoadEstimate
+from dynid.workflow.live_view import LiveContact
 
 __all__ = ["DrawnCapsule", "LoadShape", "arm_capsules", "contact_arrow", "link_poses", "load_shape", "quaternion"]
 
-THICKNESS = 0.05
-"""Radius of the first link over the length of the arm, dimensionless."""
+THICKNESS = 0.09
+"""Diameter of the first link over the length of the arm, dimensionless."""
 TAPER = 0.55
-"""Radius of the last link over that of the first, dimensionless."""
+"""Diameter of the last link over that of the first, dimensionless."""
 DENSITY = 2700.0
 """Of a load whose inertia does not show, kg/m³: aluminium."""
 SHOWN_MASS = 0.05
@@ -24,6 +25,8 @@ NEWTONS_PER_METRE = 100.0
 """Length of the arrow of a contact: 1 m for this force, N."""
 SHORTEST_FORCE = 2.0
 """Force in N below which no arrow is drawn."""
+LONGEST_ARROW = 0.8
+"""Length in m that the arrow of a very large force has."""
 STILL_SEEN = 0.02
 """Smallest half axis of the ellipsoid, m, so that a dense load is still seen."""
 
@@ -69,10 +72,12 @@ def arm_capsules(robot: Robot) -> list[DrawnCapsule]:
     def radius(link: int) -> float:
         return THICKNESS * length * (1.0 + (TAPER - 1.0) * (link + 1) / n) / 2.0
 
-    found = [
-        DrawnCapsule(joint.parent, np.zeros(3), step, radius(joint.parent))
-        for joint, step in zip(robot.joints, steps, strict=True)
-    ]
+    found = []
+    for joint, step in zip(robot.joints, steps, strict=True):
+        r, size = radius(joint.parent), float(np.linalg.norm(step))
+        # What stands on the floor does not reach into it.
+        foot = step * min(1.0, r / size) if joint.parent == BASE and size > 0.0 else np.zeros(3)
+        found.append(DrawnCapsule(joint.parent, foot, step, r))
     for index, joint in enumerate(robot.joints):
         if all(other.parent != index for other in robot.joints):
             stub = joint.T_joint_link[:3, :3].T @ joint.axis * radius(index)
@@ -106,32 +111,19 @@ def load_shape(load: LoadEstimate) -> LoadShape | None:
     return LoadShape(load.com, axes, np.maximum(np.minimum(halves, 10.0 * ball), STILL_SEEN))
 
 
-def contact_arrow(
-    robot: Robot, q: Float[Array, " n_dof"], external: Float[Array, " n_dof"]
-) -> Float[Array, "2 3"] | None:
-    """Start and end (m, base frame) of the arrow of a contact, or None where the force is small.
+def contact_arrow(robot: Robot, q: Float[Array, " n_dof"], contact: LiveContact) -> Float[Array, "2 3"] | None:
+    """Start and end (m, base frame) of the arrow of a contact at positions `q`, or None where the force is small.
 
-    The force that gives the external torque (N·m or N) best, if it acts at the end of the last link whose joint feels
-    it: joints beyond a contact feel nothing.
+    It ends where the force attacks: at the far end of the link.
     """
-    poses = link_poses(robot, q)
-    felt = np.abs(external) > 0.15 * np.max(np.abs(external), initial=1e-9)
-    link = int(np.flatnonzero(felt)[-1]) if np.any(felt) else robot.n_dof - 1
-    children = [joint.T_parent_joint[:3, 3] for joint in robot.joints if joint.parent == link]
-    point = poses[link][:3, 3] + poses[link][:3, :3] @ (children[0] if children else np.zeros(3))
-    J = np.zeros((robot.n_dof, 3))
-    index = link
-    while index != BASE:
-        joint = robot.joints[index]
-        T_base_parent = np.eye(4) if joint.parent == BASE else poses[joint.parent]
-        T_base_joint = T_base_parent @ joint.T_parent_joint
-        axis = T_base_joint[:3, :3] @ joint.axis
-        J[index] = axis if joint.type == "prismatic" else np.cross(axis, point - T_base_joint[:3, 3])
-        index = joint.parent
-    force = np.linalg.lstsq(J, external, rcond=0.05)[0]
-    if np.linalg.norm(force) < SHORTEST_FORCE:
+    size = float(np.linalg.norm(contact.force))
+    if size < SHORTEST_FORCE:
         return None
-    return np.stack([point - force / NEWTONS_PER_METRE, point])
+    T_base_link = link_poses(robot, q)[contact.link]
+    steps = [joint.T_parent_joint[:, 3] for joint in robot.joints if joint.parent == contact.link]
+    point = (T_base_link @ (steps[0] if steps else np.array([0.0, 0.0, 0.0, 1.0])))[:3]
+    length = min(size / NEWTONS_PER_METRE, LONGEST_ARROW)
+    return np.stack([point - length / size * contact.force, point])
 
 
 def quaternion(R: Float[Array, "3 3"]) -> tuple[float, float, float, float]:

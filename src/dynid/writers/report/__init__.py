@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dynid.lazy import lazy_names
+from dynid.lazy import exported_names, lazy_names
 
 if TYPE_CHECKING:
     from dynid.writers.report.campaign import CampaignPage as CampaignPage
@@ -36,12 +36,5 @@ MODULES = (
 )
 """The order of this folder: a module imports only those before it."""
 
-# A stage is imported for a few of its modules; the others would only cost time.
-_HOMES = {
-    "dynid.writers.report.campaign": ("CampaignPage", "CampaignRow", "campaign_page"),
-    "dynid.writers.report.identification": ("identification_report",),
-    "dynid.writers.report.page": ("Figure", "Report", "Section", "Table", "Tile"),
-    "dynid.writers.report.trajectory": ("trajectory_report",),
-}
-__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, _HOMES)
+__all__ = exported_names(__name__)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_names(__name__)

@@ -22,7 +22,7 @@ def _write(result: LiveSession, folder: Path) -> Saved:
     save_model(result.model, files["model"])
     write_csv(result.log, files["log"])
     tracking_report(result.run).write(files["report"])
-    events = [{"t": event.t, "kind": event.kind, "mass": event.mass} for event in result.events]
+    events = [{"t": event.t, "kind": event.kind, "mass": event.mass, "detail": event.detail} for event in result.events]
     write_whole(files["events"], json.dumps(events, indent=1) + "\n")
     return Saved(files)
 
