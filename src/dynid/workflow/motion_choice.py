@@ -10,7 +10,7 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError
-from dynid.recording.conditioning import Plan, Samples
+from dynid.recording.conditioning import MOST_KNOTS, Plan, Samples
 from dynid.recording.encoder import encoder_noise, period_of
 from dynid.recording.recording import Recording
 from dynid.regression.attenuation import attenuation
@@ -78,7 +78,9 @@ def attenuation_words(
 
 
 def _others(recording: Recording, plan: Plan) -> dict[str, Plan]:
-    plans = {"smoothing spline": replace(plan, differentiation="spline")}
+    # A spline that leaves samples out averages less noise than a low-pass, which takes them all.
+    whole = recording.n_samples < 2 * MOST_KNOTS
+    plans = {"smoothing spline": replace(plan, differentiation="spline")} if whole else {}
     noise = encoder_noise(recording.q, recording.q, recording.rate_hz)
     period = period_of(recording.q, noise.std)
     if period is not None:
