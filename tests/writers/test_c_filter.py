@@ -66,7 +66,7 @@ PROGRAM = """#include <math.h>
 static inline double p_sign(double x) { return x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x); }
 static inline double p_maxd(double a, double b) { return b > a ? b : a; }
 static double value(int k, int j, double speed, double acceleration, double path, const double *z) {
-    (void)acceleration; (void)path; (void)j; (void)z;
+    (void)speed; (void)acceleration; (void)path; (void)j; (void)z;
 @LINES@
 }
 int main(void) {

@@ -85,18 +85,22 @@ def smooth(t, q, dq, order, centre, even, G, W, out):
         even[2] = wanted
     for j in range(n_dof):
         out[0, j], out[1, j], out[2, j] = 0.0, 0.0, 0.0
-    for i in range(n):
-        place, rate = W[0, i], W[1, i]
+    for pair in range((n + 1) // 2):
+        # Two samples at a time; an odd one out comes first, with itself and no weight.
+        b = 2 * pair + 1 - n % 2
+        a = max(b - 1, 0)
+        share = 1.0 if a < b else 0.0
+        place, rate, more, faster = W[0, b], W[1, b], share * W[0, a], share * W[1, a]
         if dq.shape[0] > 0:
             for j in range(n_dof):
-                out[0, j] += place * q[i, j]
-                out[1, j] += place * dq[i, j]
-                out[2, j] += rate * dq[i, j]
+                out[0, j] += place * q[b, j] + more * q[a, j]
+                out[1, j] += place * dq[b, j] + more * dq[a, j]
+                out[2, j] += rate * dq[b, j] + faster * dq[a, j]
         else:
             for j in range(n_dof):
-                out[0, j] += place * q[i, j]
-                out[1, j] += rate * q[i, j]
-                out[2, j] += W[2, i] * q[i, j]
+                out[0, j] += place * q[b, j] + more * q[a, j]
+                out[1, j] += rate * q[b, j] + faster * q[a, j]
+                out[2, j] += W[2, b] * q[b, j] + share * W[2, a] * q[a, j]
 
 
 @dataclass(frozen=True, kw_only=True)
