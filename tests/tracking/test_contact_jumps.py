@@ -78,11 +78,11 @@ def test_errors_that_are_alike_from_sample_to_sample_keep_the_nis_in_its_band_an
     smooth = np.sin(2.0 * np.pi * (0.7 * motion.t[:, None] + np.arange(7) / 7.0))
     both = []
     for measured in (noisy(tau, 1), tau + 0.3 * NOISE * smooth):
-        watcher, nis = watch().start(), []
+        watcher, found = watch().start(), []
         for k in range(motion.n_samples):
             watcher.step(Sample(motion.t[k], motion.q[k], motion.dq[k], motion.ddq[k], measured[k]))
-            nis.append(watcher.nis)
-        both.append((watcher, np.array(nis)[400:]))  # two seconds to learn how small innovations are
+            found.append(watcher.nis)
+        both.append((watcher, np.array(found)[400:]))  # two seconds to learn how small innovations are
     (usual, _), (alike, nis) = both
     low, high = alike.band
     assert np.mean((nis >= low) & (nis <= high)) > 0.85
