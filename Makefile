@@ -13,6 +13,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CORES = $(shell $(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
 # One BLAS thread for each worker: more of them make small factorisations slower.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# Neighbours stay together, so that a module's fixtures and kernels are made by one worker, not by each.
+WORKERS = -n $(CORES) --dist worksteal
 # Each of the hundreds of processes of the tests would compile the whole of dynid again.
 unexport PYTHONDONTWRITEBYTECODE
 # Further arguments for pytest or the benchmarks, as in: make check ARGS='-k friction'
@@ -51,11 +53,11 @@ UNCHECKED := -o addopts="-ra --strict-markers --strict-config"
 check: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy src
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(CORES) $(UNCHECKED) -m "not whole and not data" $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q $(WORKERS) $(UNCHECKED) -m "not whole and not data" $(ARGS)
 
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m "not whole" $(ARGS)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) $(UNCHECKED) -m whole $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m "not whole" $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) $(UNCHECKED) -m whole $(ARGS)
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -92,7 +94,7 @@ audit: .audit/.ready
 
 fuzz: .venv/.test
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzzing --seconds $(FUZZ_SECONDS) --seed $$(date +%s)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m hypothesis --hypothesis-profile=fuzz $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m hypothesis --hypothesis-profile=fuzz $(ARGS)
 
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

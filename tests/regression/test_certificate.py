@@ -121,7 +121,8 @@ def test_published_panda_coefficients_have_a_possible_robot_near_them(data_dir):
     base = base_parameters(model)
     beta = np.array(facts["reverse_engineering"]["value"])
     bounds = read_bounds(data_dir / "panda" / "bounds.csv", model)
-    nearest = nearest_feasible(model, base, beta, Constraints(bounds=bounds, total_mass=(16.0, 20.0)))
+    asked = Constraints(bounds=bounds, total_mass=(16.0, 20.0))
+    nearest = solve(np.eye(base.n_base), beta, model, base, asked, equal_fit=1e-6)
     assert nearest.status is Status.CONVERGED
     assert nearest.best_objective == pytest.approx(3.76e-4, abs=5e-7)
     assert nearest.objective == pytest.approx(3.76e-4, abs=5e-7)

@@ -159,7 +159,8 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
         follow_path(c.terms, q, o.before, o.z, m.stack)
     momentum(c.rows, q, dq, o.theta, m.work, o.out)
     _friction(k, o, c, s, m, q, dq)
-    e, total = s.e[NOTHING], 0.0
+    U, D, e, B, C, total = s.U[NOTHING], s.D[NOTHING], s.e[NOTHING], s.B[NOTHING], s.C[NOTHING], 0.0
+    H, he, row, seen, f = m.H, m.he, m.k, m.seen, m.f
     forget = 1.0 / (1.0 + k.gain * dt)
     pole = 1.0 / (1.0 + k.gain * k.period)
     for j in range(n):
@@ -189,7 +190,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
             o.acceleration[j] = forget * (o.acceleration[j] + k.gain * (dq[j] - o.speed[j]))
         o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
         noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
-        unsure = _unsure(s, m, j)
+        unsure = _unsure(U, D, B[j], C[j], m.friction[j], H[j], he, row, seen, f)
         usual = max(k.slow[j] * k.slow[j] + noise, o.usual[j])
         o.band[j] = np.sqrt(usual + o.between[j] + o.still[j] + unsure)
         if o.numbers[2] < k.threshold and not near:
@@ -208,13 +209,13 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _unsure(s, m, j):
-    """Variance of one torque from what is not known of offset, friction and load."""
-    m.he[0], m.he[1], m.he[2], m.he[3] = 0.0, 1.0, m.friction[j], 0.0
-    errors_by_load(s.B[NOTHING, j], m.he, m.k)
-    for a in range(m.k.shape[0]):
-        m.k[a] += m.H[j, a]
-    _, whole = row_variance(s.U[NOTHING], s.D[NOTHING], s.C[NOTHING, j], m.he, m.k, m.seen, m.f)
+def _unsure(U, D, B, C, friction, h, he, k, seen, f):
+    """Variance of one torque from what is not known of offset, friction and load; h is the load's row."""
+    he[0], he[1], he[2], he[3] = 0.0, 1.0, friction, 0.0
+    errors_by_load(B, he, k)
+    for a in range(k.shape[0]):
+        k[a] += h[a]
+    _, whole = row_variance(U, D, C, he, k, seen, f)
     return whole
 
 
