@@ -78,12 +78,14 @@ def test_errors_that_are_alike_from_sample_to_sample_keep_the_nis_in_its_band_an
     smooth = np.sin(2.0 * np.pi * (0.7 * motion.t[:, None] + np.arange(7) / 7.0))
     both = []
     for measured in (noisy(tau, 1), tau + 0.3 * NOISE * smooth):
-        watcher = watch().start()
+        watcher, found = watch().start(), []
         for k in range(motion.n_samples):
             watcher.step(Sample(motion.t[k], motion.q[k], motion.dq[k], motion.ddq[k], measured[k]))
-        both.append(watcher)
-    usual, alike = both
-    assert alike.health.nis_share > 0.85
-    assert 0.7 < alike.health.nis_mean / 7.0 < 1.5
+            found.append(watcher.nis)
+        both.append((watcher, np.array(found)[400:]))  # two seconds to learn how small innovations are
+    (usual, _), (alike, nis) = both
+    low, high = alike.band
+    assert np.mean((nis >= low) & (nis <= high)) > 0.85
+    assert 0.7 < np.mean(nis) / 7.0 < 1.5
     # Successive samples say the same: the mass is not known better than the noise of the model allows.
     assert alike.estimate.mass_std > 0.3 * usual.estimate.mass_std

@@ -17,7 +17,7 @@ SLOWEST = 0.02
 """Pace of slow errors over that of the model, at least: smooth errors change less from sample to sample."""
 SPREAD_TIME, SPREAD_STEP = 0.3, 0.1
 """Time (s) over which the spread of innovations is estimated, and its largest relative step in one sample."""
-LEAST_SPREAD, MOST_SPREAD = 0.01, 100.0
+LEAST_SPREAD, MOST_SPREAD = 1e-4, 100.0
 """Variance of an innovation over that of the filter, at least and at most."""
 
 
