@@ -11,13 +11,13 @@ import dynid
 from dynid.cli import main
 from dynid.dynamics import TorqueModel, base_parameters, friction_models
 from dynid.errors import ParameterError, RecordingError, TrackingError
-from dynid.recording import write_csv
+from dynid.recording import Recording, write_csv
 from dynid.regression import OLS, Constraints, IdentifiedModel, SampleRows, compress
 from dynid.regression.constraints.cones import ConeBlock
 from dynid.regression.feasible.solver import SolverSettings, solve_cones
-from dynid.tracking import KinematicFilter, TrackingOptions, TrackingSession, arm_filter, with_kinematics
+from dynid.tracking import KinematicFilter, Tracker, TrackingOptions, TrackingSession, arm_filter, with_kinematics
 from dynid.tracking.arm_cone import ArmCone
-from dynid.tracking.periodic_noise import period_of, periodic_noise
+from dynid.tracking.periodic_noise import motion_period, periodic_noise
 from dynid.tracking.row_filter import low_pass_weights
 from dynid.tracking.sources.replayed import replay
 from dynid.workflow.track import tracked_source
@@ -133,7 +133,7 @@ def periodic(*, periods=4, memory=0.0, noise=0.05):
 
 def test_the_noise_is_what_differs_between_periods():
     t, q, tau = periodic()
-    assert period_of(t, q) == pytest.approx(3.0, abs=0.006)
+    assert motion_period(t, q) == pytest.approx(3.0, abs=0.006)
     white = periodic_noise("log", t, q, tau, cutoff_hz=None, rate_hz=200.0, every=1)
     np.testing.assert_allclose(white, 0.05, rtol=0.1)  # 1800 differences: 2 % of a σ, and ρ from as many
     t, q, tau = periodic(memory=0.8)
@@ -255,6 +255,7 @@ def test_one_pass_over_a_real_log_comes_to_the_batch_fit(ur10e):
 def test_faults_in_a_real_log_cost_what_they_hide(ur10e):
     folder, start, _ = ur10e
     log = tracked_source(start, folder / "30s12h.csv.gz", start.settings, None, 15.0)
+    assert isinstance(log, Recording)
     session = TrackingSession(start, log)
     rng, faulty = np.random.default_rng(0), []
     for sample in replay(log):
@@ -268,6 +269,7 @@ def test_faults_in_a_real_log_cost_what_they_hide(ur10e):
             faulty.append(faulty[-8])  # much too late
     kinematics = KinematicFilter.at_rate(log.rate_hz)
     tracker = session.tracker
+    assert isinstance(tracker, Tracker)
     for sample in with_kinematics(iter(faulty), kinematics, 6):
         tracker.step(sample)
     clean = dynid.track(start, log).model
@@ -283,8 +285,8 @@ def test_a_filter_stopped_and_resumed_over_real_logs_is_one_filter(ur10e, tmp_pa
     folder, start, _ = ur10e
     log, path = folder / "30s12h.csv.gz", tmp_path / "arm.npz"
     whole = dynid.track(start, log, until=12.0).model
-    for part in ({"until": 6.0}, {"from_": 6.0, "until": 12.0}):
-        parted = dynid.track(start, log, checkpoint=path, **part).model
+    dynid.track(start, log, checkpoint=path, until=6.0)
+    parted = dynid.track(start, log, checkpoint=path, from_=6.0, until=12.0).model
     other = folder / "20s8h.csv.gz"
     again = dynid.track(start, other, checkpoint=path, until=4.0)  # another log, whose clock starts anew
     # The window of the kinematics starts anew, and the first part guesses the noise from its own torques.

@@ -76,7 +76,7 @@ class TrackOptions:
         Parameter(
             consume_multiple=True,
             help="Standard deviation of the measured rows, one for all or each, N·m and N; or periodic: from how the "
-            "periods of the log differ [default: from model or log]."
+            "periods of the log differ [default: from model or log].",
         ),
     ] = None
     bounds: Annotated[Path | None, Parameter(help="CSV with parameter,lower,upper that the parameters keep.")] = None

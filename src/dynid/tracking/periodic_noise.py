@@ -17,7 +17,7 @@ from dynid.arrays import Array, Float
 from dynid.errors import RecordingError
 from dynid.tracking.row_filter import low_pass_weights
 
-__all__ = ["period_of", "periodic_noise"]
+__all__ = ["motion_period", "periodic_noise"]
 
 SAME = 1e-3
 """Mean square difference of positions one period apart, over twice their variance, at which a motion repeats itself."""
@@ -29,7 +29,7 @@ LARGEST_ECHO = 0.99
 """Largest correlation of neighbouring rows that is believed."""
 
 
-def period_of(t: Float[Array, " n_samples"], q: Float[Array, "n_samples n_dof"]) -> float | None:
+def motion_period(t: Float[Array, " n_samples"], q: Float[Array, "n_samples n_dof"]) -> float | None:
     """The shortest time in s after which a motion repeats itself; None where it does not, or not often enough."""
     n = len(t)
     dt = float(np.median(np.diff(t))) if n > 2 else 0.0
@@ -78,7 +78,7 @@ def periodic_noise(
     Raises:
         RecordingError: the motion does not repeat itself.
     """
-    period = period_of(t, q)
+    period = motion_period(t, q)
     if period is None:
         raise RecordingError(
             f"{source}: the motion does not repeat itself at least {FEWEST:g} times, so its periods tell no noise; "

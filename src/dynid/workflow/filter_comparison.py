@@ -27,6 +27,7 @@ from dynid.tracking.arm_setup import arm_filter
 from dynid.tracking.filter import ConstrainedFilter, Tracker
 from dynid.tracking.samples import ProcessNoise
 from dynid.tracking.session import KEPT, TrackingResult, TrackingSession
+from dynid.tracking.sources.intake import SampleIntake
 from dynid.tracking.state_map import Entry, StateBound, StateMap
 from dynid.validation.torque import compare_torque
 
@@ -119,7 +120,7 @@ def compare_filters(
     session: TrackingSession,
     run: TrackingResult,
     log: Recording,
-    held_out: Recording | None,
+    held_out: Recording | SampleIntake | None,
     settings: LogSettings,
     settle: float,
 ) -> FilterComparison:
@@ -144,7 +145,7 @@ def compare_filters(
     motion, tau = session.samples_of(log)
     try:
         settled = settings.condition(log.part(float(log.t[0]) + settle, None))
-        unseen = None if held_out is None else settings.condition(held_out)
+        unseen = settings.condition(held_out) if isinstance(held_out, Recording) else None
     except RecordingError as error:
         raise TrackingError(
             f"`settle` {settle:g} s or the time held out leaves too little of the log: {error}"

@@ -87,8 +87,7 @@ def track(
         noise: standard deviation of every measured row, or one for all, N·m and N; periodic takes it, with its memory,
             from how the periods of a periodic log differ; None takes it from model or log.
         bounds: CSV with parameter,lower,upper, or (lower, upper) by parameter, SI; held beside physical consistency.
-        compare: run other filters and least squares beside it on the same log, of joint torques.
-        settle: time in s that a filter has to converge before its error counts in the comparison.
+        compare, settle: run other filters and least squares beside it on the same log; time to converge first, s.
         from_: start of the part to use, s.
         until: end of the part to use, s.
         columns: mapping file or `ColumnMap`.
@@ -102,38 +101,28 @@ def track(
     """
     known = as_model(model)
     options = TrackingOptions(
-        from_wrong=from_wrong,
-        payload=payload,
-        measure=measure,
-        states=states,
-        max_mass=max_mass,
-        speed=speed,
-        half_window=half_window,
-        rate=rate,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
-        seed=seed,
-        process_noise=process_noise,
-        annealing=annealing,
-        carry=carry,
+        from_wrong=from_wrong, payload=payload, measure=measure, states=states, max_mass=max_mass, speed=speed,
+        half_window=half_window, rate=rate, checkpoint=None if checkpoint is None else Path(checkpoint), seed=seed,
+        process_noise=process_noise, annealing=annealing, carry=carry, bounds=_bounds(bounds),
         noise=noise if noise is None or isinstance(noise, str) else tuple(float(std) for std in noise),
-        bounds=_bounds(bounds),
-    )
-    if compare and (payload or measure != "torque"):
-        raise TrackingError(
-            "`compare` is for the parameters of an arm from its joint torques; leave `payload` and `measure`"
-        )
+    )  # fmt: skip
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
     source = tracked_source(known, log, settings, from_, until)
-    if compare and not isinstance(source, Recording):
-        raise TrackingError("`compare` runs several filters over the same samples: give it a log, not a live source")
+    if compare:
+        _check_comparison(options, source)
     session, run = _followed(known, source, options, watch, progress)
     found = _result(model, log, source, (columns, checkpoint, bounds), session, run)
     if not compare or not isinstance(source, Recording):
         return found
-    progress("comparing filters")
-    held_out = None if until is None else tracked_source(known, log, settings, until, None)
-    assert held_out is None or isinstance(held_out, Recording)
-    return replace(found, compared=compare_filters(session, run, source, held_out, settings, settle))
+    rest = None if until is None else tracked_source(known, log, settings, until, None)
+    return replace(found, compared=compare_filters(session, run, source, rest, settings, settle))
+
+
+def _check_comparison(options: TrackingOptions, source: Recording | SampleIntake) -> None:
+    if options.payload or options.measure != "torque":
+        raise TrackingError("`compare` is for the parameters of an arm and its torques: no `payload`, `measure` torque")
+    if not isinstance(source, Recording):
+        raise TrackingError("`compare` runs several filters over the same samples: give it a log, not a live source")
 
 
 def _bounds(
