@@ -74,4 +74,4 @@ def test_slow_estimators_are_stood_in_for():
     wls = make_estimator("wls")
     assert quick_fit(wls) == wls.fit
     for name in ("robust", "retrieval"):
-        assert isinstance(quick_fit(make_estimator(name)).__self__, Feasible)
+        assert isinstance(getattr(quick_fit(make_estimator(name)), "__self__", None), Feasible)
