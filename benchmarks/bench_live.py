@@ -214,6 +214,8 @@ class _Source:
         self._out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.place = 0
         self.run.start()
+        self.send(100, settle=False)
+        _until(lambda: self.run.intake.counts.n_samples >= 100, 300.0)  # by then everything is compiled
 
     def send(self, count: int, *, restart: bool = False, shift: float = 0.0, settle: bool = True) -> int:
         """Samples taken of `count` that go on from where the last were, or start again; clock shifted by s.
@@ -247,7 +249,6 @@ def faults(known: IdentifiedModel, rows: list[bytes], *, quick: bool) -> Iterato
     """A source that does everything wrong, one thing after the other; the run must go on and count right."""
     source = _Source(known, rows)
     run = source.run
-    source.send(500)
     source.send(500, settle=False)
     yield Line("source killed: shown after", _until(lambda: run.view.state == "silent"), 1, "s", "at most")
     yield Line("source restarted: samples taken of 1000", source.send(1000, restart=True), 1000, "")
@@ -276,8 +277,9 @@ def _junk(rng: np.random.Generator, rows: list[bytes]) -> bytes:
     if kind == 1:
         return bytes(row[: rng.integers(len(row))])
     if kind == 2:
-        for place in rng.integers(0, 24, 3):
-            row[place] = int(rng.integers(256))
+        # The kind of message, its number or its time.
+        first = 8 * int(rng.integers(3))
+        row[first : first + 8] = rng.bytes(8)
         return bytes(row)
     return [b"{", b"[]", b'{"t": 1}', b'{"t": "x", "q": []}', b'{"t": 1e400, "q": [1]}', b"null"][rng.integers(6)]
 

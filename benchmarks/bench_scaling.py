@@ -120,7 +120,8 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     yield Note(
         f"Joints: arms in series with {n_samples} samples; samples and parameters: Panda; logs: whole identifications "
         "of a two-joint arm, 6 s each. The compression keeps one triangular factor a joint, so joints cost less than "
-        "the cube that a stacked matrix costs (rows × columns²); the fit does not see the samples any more."
+        "the cube that a stacked matrix costs (rows × columns²); the fit does not see the samples any more. What "
+        "every call costs flattens the small sizes; regressors of many samples no longer fit the cache."
     )
 
 

@@ -42,7 +42,7 @@ HOW = """
   another.
 - **nominal file**: links of the robot file, friction fitted to the training logs. Where the file has no inertias,
   rods of plausible size stand in, for peers too.
-- **filter, once through**: `dynid track` from the nominal links, one pass over the training logs.
+- **filter, once through**: `dynid track` from the nominal links without friction, one pass over the training logs.
 - **Pinocchio + lstsq**: `benchmarks/peer_pinocchio.py`; **FIGAROH** 1.0.2: `benchmarks/peer_figaroh.py`, its physical
   fit with the robot file as prior; **mujoco.sysid** of MuJoCo 3.16: `benchmarks/peer_mujoco.py`, pseudo-inertias,
   armature, damping and friction loss on 24 rollouts of 0.5 s, steps of 2 ms, at most 15 iterations. None of them reads

@@ -15,7 +15,7 @@ from dynid.cli.options import JsonFlag, LogOptions
 from dynid.cli.options import keywords as typed
 from dynid.prose import Line
 from dynid.workflow.live_view import LiveSession
-from dynid.workflow.track import counts_json
+from dynid.workflow.track_result import counts_json
 from dynid.writers.live.page import LivePage
 
 __all__ = ["live"]
@@ -43,7 +43,7 @@ class LiveOptions:
 
 def live(
     model: Path,
-    source: str,
+    source: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
     out: Path | None = None,

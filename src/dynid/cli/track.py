@@ -20,9 +20,10 @@ from dynid.cli.options import JsonFlag, LogOptions
 from dynid.cli.options import keywords as typed
 from dynid.cli.progress import progress
 from dynid.disk import refuse_replacing
+from dynid.errors import ConfigError
 from dynid.tracking.session import TrackedMoment
 from dynid.tracking.sources.intake import is_stream
-from dynid.workflow.track import events_json
+from dynid.workflow.track_result import events_json
 from dynid.writers.savers.saved import folder_files
 
 __all__ = ["track"]
@@ -44,10 +45,10 @@ class TrackOptions:
         Literal["torque", "base-wrench", "both"] | None, Parameter(help="What is measured [default: torque].")
     ] = None
     states: Annotated[
-        Literal["entries", "links"] | None,
+        Literal["auto", "entries", "links"] | None,
         Parameter(
-            help="entries: each parameter between its own bounds; links: whole links, always consistent "
-            "[default: entries]."
+            help="links: all parameters together, links always consistent; entries: each parameter between its own "
+            "bounds; auto: links where the model has consistent ones [default: auto]."
         ),
     ] = None
     max_mass: Annotated[float | None, Parameter(help="The heaviest load, kg [default: 5].")] = None
@@ -71,16 +72,30 @@ class TrackOptions:
         ),
     ] = None
     noise: Annotated[
-        tuple[float, ...] | None,
+        tuple[str, ...] | None,
         Parameter(
-            help="Standard deviation of the measured rows, one for all or each, N·m and N [default: from model or log]."
+            consume_multiple=True,
+            help="Standard deviation of the measured rows, one for all or each, N·m and N; or periodic: from how the "
+            "periods of the log differ [default: from model or log]."
         ),
+    ] = None
+    bounds: Annotated[Path | None, Parameter(help="CSV with parameter,lower,upper that the parameters keep.")] = None
+    compare: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Run an unconstrained filter, recursive and batch least squares beside it; with --until, the rest of "
+            "the log is held out.",
+        ),
+    ] = False
+    settle: Annotated[
+        float | None, Parameter(help="Time to converge that does not count in --compare, s [default: 2].")
     ] = None
 
 
 def track(
     model: Path,
-    log: str,
+    log: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
     out: Path | None = None,
@@ -104,8 +119,11 @@ def track(
     """
     asked = typed(what, options)
     asked.pop("lowpass", None)  # samples are followed as they come
+    if "noise" in asked:
+        asked["noise"] = _noise(asked["noise"])
     if out is not None:
         read = [] if is_stream(log) else [Path(log)]
+        read += [asked["bounds"]] if "bounds" in asked else []
         refuse_replacing([model, *read], (), unasked=folder_files(out))
     live = sys.stdout.isatty() and not json
     with ExitStack() as stack:
@@ -122,6 +140,15 @@ def track(
     for sentence in result.warnings:
         warn(sentence)
     return 0 if result.run.health.n_absorbed else 1
+
+
+def _noise(given: tuple[str, ...]) -> Literal["periodic"] | tuple[float, ...]:
+    if given == ("periodic",):
+        return "periodic"
+    try:
+        return tuple(float(word) for word in given)
+    except ValueError:
+        raise ConfigError(f"--noise {' '.join(given)}: give numbers in N·m and N, or periodic") from None
 
 
 def _watcher(view: Live | None, json: bool) -> Callable[[TrackedMoment], None]:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 MODULES = (
     "terms",
     "row_filter",
+    "periodic_noise",
     "rows",
     "state_kernels",
     "state_map",

@@ -30,9 +30,9 @@ __all__ = ["ArmCone"]
 
 BARRIER = 0.02
 """μ, the weight of the barrier at the answer, in units of log-likelihood: what a fiftieth of a nat may decide."""
-FAR_BARRIER, NEAR_BARRIER = 1e3, 1.0
+FAR_BARRIER, NEAR_BARRIER = 1e3, 0.2
 """The same where the search starts: from the initial parameters, and from the last answer."""
-SHRINK = 0.2
+SHRINK = 0.1
 """Factor from one barrier to the next."""
 AT_REST = 1e-2
 """Newton decrement squared, over the barrier, at which the next one is due."""

@@ -234,7 +234,8 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
         return
     # Errors of the model grow with the torque that is to be explained; free torques follow them, a load does not.
     slack = r.evidence + r.likeness * max(0.0, contact - nothing)
-    explained = picked > nothing + r.evidence and not ended
+    # What was called a contact was no load at first sight: it becomes one only if it lasts.
+    explained = picked > nothing + r.evidence and not ended and n[CALLED] != 1.0
     if explained and (picked > contact + r.evidence or (age >= r.longest and picked > contact - slack)):
         _accept_load(c, s, m, d, r, t)
         return

@@ -25,8 +25,8 @@ from numba import njit
 from dynid.arrays import Array
 from dynid.tracking.load_body import BodyScratch, nearest_body
 from dynid.tracking.load_gauss import (
+    LOAD_SIZE,
     N_ERRORS,
-    N_LOAD,
     absorb_row_of_errors,
     absorb_row_of_load,
     errors_by_load,
@@ -250,51 +250,51 @@ def _time_update(c, s, b, dt, dq, m):
     """Forget the slow errors, let the load walk, let offset, friction and gain drift."""
     e, B, C, n_rows = s.e[b], s.B[b], s.C[b], s.R.shape[0]
     touched = s.touched[b] > 0.0
-    keep, slower = m.fade[n_rows], m.fade[n_rows + 1]
+    fades, drift = m.fade, c.drift
+    keep, slower = fades[n_rows], fades[n_rows + 1]
     for r in range(n_rows):
-        fade = keep if touched else m.fade[r]
+        fade = keep if touched else fades[r]
         for i in range(N_ERRORS):
             scale = fade if i == 0 else slower
             e[r, i] *= scale
-            for a in range(N_LOAD):
+            for a in range(LOAD_SIZE):
                 B[r, i, a] *= scale
             for j in range(N_ERRORS):
                 C[r, i, j] *= scale * (fade if j == 0 else slower)
-            C[r, i, i] += c.drift[r, i] * c.drift[r, i] * (1.0 - scale * scale)
+            C[r, i, i] += drift[r, i] * drift[r, i] * (1.0 - scale * scale)
         std = c.touch[r] if touched else c.slow[r]
         variance = std * std
         if r < dq.shape[0] and abs(dq[r]) < c.standstill_speed[r]:
             variance += c.standstill[r] * c.standstill[r]
         C[r, 0, 0] += variance * (1.0 - fade * fade) + m.swept[r]
     # The load walks along one axis a sample, as far as is due to all of them.
-    turn = int(s.t[1] % N_LOAD)
-    for a in range(N_LOAD):
+    turn = int(s.t[1] % LOAD_SIZE)
+    for a in range(LOAD_SIZE):
         m.k[a] = 0.0
     m.k[turn] = c.walk[turn]
-    spread_load(s.U[b], s.D[b], B, C, m.k, turn, dt * N_LOAD, m.f, m.knows)
+    spread_load(s.U[b], s.D[b], B, C, m.k, turn, dt * LOAD_SIZE, m.f, m.knows)
 
 
+# Arrays one by one: to hand over all of a named tuple takes longer than the row.
 @njit(cache=True, nogil=True)
 @no_type_check
-def _rows_of(c, s, b, m, n_dof, r):
-    """Fill he and k with row r of the measurement at the filter's load; return what it predicts there."""
-    e, B, p, pi, he, k, moved = s.e[b, r], s.B[b, r], s.p[b], s.pi[b], m.he, m.k, m.moved
-    carried, gain, predicted = 0.0, 1.0, m.arm[r]
-    for a in range(N_LOAD):
-        carried += m.H[r, a] * pi[a]
+def _rows_of(e, B, p, pi, moved, H, friction, per_load, is_joint, he, k):
+    """Fill he and k with a row of the measurement at the filter's load; return what it predicts beyond the arm."""
+    predicted, gain = 0.0, 1.0
+    for a in range(LOAD_SIZE):
+        predicted += H[a] * pi[a]
+    # The arm already has the friction that the load adds at π; the rest is linear in the load.
     he[0], he[1], he[2], he[3] = 1.0, 0.0, 0.0, 0.0
-    # arm[] already holds the friction that the load adds at π; the rest is linear in the load.
-    predicted += carried
-    if r < n_dof:
-        he[1], he[2], he[3] = 1.0, m.friction[r], carried
-        gain += m.extra[0, r] + e[3]
-        for a in range(N_LOAD):
+    if is_joint:
+        he[1], he[2], he[3] = 1.0, friction, predicted
+        gain += per_load + e[3]
+        for a in range(LOAD_SIZE):
             gain += B[3, a] * moved[a]
     errors_by_load(B, he, k)
     for i in range(N_ERRORS):
         predicted += he[i] * e[i]
-    for a in range(N_LOAD):
-        h = gain * m.H[r, a]
+    for a in range(LOAD_SIZE):
+        h = gain * H[a]
         predicted += k[a] * moved[a] + h * (p[a] + moved[a] - pi[a])
         k[a] += h
     return predicted
@@ -306,14 +306,18 @@ def _absorb(c, s, b, m, tau, dt, adapt):
     """Absorb every finite row of a sample; return the NIS of its innovations, scaled to all rows."""
     p, U, D, e, B, C, R = s.p[b], s.U[b], s.D[b], s.e[b], s.B[b], s.C[b], s.R
     n_rows, n_dof, moved = R.shape[0], c.own.shape[0], m.moved
+    pi, H, he, k, seen, f, gains = s.pi[b], m.H, m.he, m.k, m.seen, m.f, m.b
     nis, likelihood, volume, count = 0.0, 0.0, 1.0, 0
-    for a in range(N_LOAD):
+    for a in range(LOAD_SIZE):
         moved[a] = 0.0
     for r in range(n_rows):
         if not np.isfinite(tau[r]):
             continue
-        innovation = tau[r] - _rows_of(c, s, b, m, n_dof, r)
-        own, whole = row_variance(U, D, C[r], m.he, m.k, m.seen, m.f)
+        friction = m.friction[r] if r < n_dof else 0.0
+        per_load = m.extra[0, r] if r < n_dof else 0.0
+        carried = _rows_of(e[r], B[r], p, pi, moved, H[r], friction, per_load, r < n_dof, he, k)
+        innovation = tau[r] - m.arm[r] - carried
+        own, whole = row_variance(U, D, C[r], he, k, seen, f)
         resting = 1 if r < n_dof and abs(s.speed[r]) < c.standstill_speed[r] else 0
         spread, swept = s.spread[resting, r], m.swept[r]
         expected = spread * (whole + R[r] - swept) + swept
@@ -334,19 +338,19 @@ def _absorb(c, s, b, m, tau, dt, adapt):
             likelihood -= 0.5 * ratio
         # The errors of a row are those at the load with which the sample began, until all rows are absorbed.
         there = innovation
-        for a in range(N_LOAD):
-            there += m.k[a] * moved[a]
-        absorb_row_of_errors(e[r], B[r], C[r], m.k, own + noise, there, m.seen)
-        S = absorb_row_of_load(U, D, m.f, own + noise, m.b)
+        for a in range(LOAD_SIZE):
+            there += k[a] * moved[a]
+        absorb_row_of_errors(e[r], B[r], C[r], k, own + noise, there, seen)
+        S = absorb_row_of_load(U, D, f, own + noise, gains)
         step = innovation / S
-        for a in range(N_LOAD):
-            moved[a] += m.b[a] * step
-    for a in range(N_LOAD):
+        for a in range(LOAD_SIZE):
+            moved[a] += gains[a] * step
+    for a in range(LOAD_SIZE):
         p[a] += moved[a]
     for r in range(n_rows):
         for i in range(N_ERRORS):
             step = 0.0
-            for a in range(N_LOAD):
+            for a in range(LOAD_SIZE):
                 step += B[r, i, a] * moved[a]
             e[r, i] += step
     s.likelihood[b] += likelihood - 0.5 * np.log(volume)

@@ -61,7 +61,6 @@ class BodyScratch(NamedTuple):
     V: Array
     """(4, 4) its inverse."""
     dJ: Array
-    """(4, 4) pseudo-inertia of a step."""
     H: Array
     """(10, 10) Hessian, then its factors."""
     g: Array
@@ -69,7 +68,7 @@ class BodyScratch(NamedTuple):
     trial: Array
     start: Array
     rise: Array
-    """(10,) slope of the room within the reach."""
+    """(10,) slope of the room within the reach; zero but for mass and moments of inertia."""
     W: Array
     """(10, 10) P⁻¹ of the ten parameters."""
     T: Array
@@ -146,7 +145,6 @@ def is_body(pi, limits, J):
 def _inverse_of_factor(L, out):
     """(L Lᵀ)⁻¹ of a 4×4 lower triangular factor."""
     r0, r1, r2, r3 = 1.0 / L[0, 0], 1.0 / L[1, 1], 1.0 / L[2, 2], 1.0 / L[3, 3]
-    # L⁻¹, row by row; then its columns with each other.
     a10 = -L[1, 0] * r0 * r1
     a21 = -L[2, 1] * r1 * r2
     a32 = -L[3, 2] * r2 * r3
@@ -269,7 +267,6 @@ def _cost(x, limits, pi, m):
     if not is_body(pi, limits, m.J):
         return np.inf, np.inf
     distance = _distance(m.W, x, pi)
-    # The determinant is a product of squares; one logarithm of all.
     inside = m.J[0, 0] * m.J[1, 1] * m.J[2, 2] * m.J[3, 3]
     room = pi[0] * limits[1] * limits[1] - 0.5 * (pi[4] + pi[6] + pi[9])
     return distance, distance - BARRIER * (2.0 * np.log(inside) + np.log(room) + np.log(limits[0] - pi[0]))
@@ -347,8 +344,7 @@ def _length(limits, pi, m):
     slope = 0.0
     for a in range(10):
         slope += m.rise[a] * step[a]
-    left = step[0] / (limits[0] - pi[0])
-    return np.sqrt(total + slope * slope + left * left)
+    return np.sqrt(total + slope * slope + (step[0] / (limits[0] - pi[0])) ** 2)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -390,8 +386,6 @@ def _newton_step(x, limits, pi, m):
     _curvature(m.V, g, H)
     room = pi[0] * limits[1] * limits[1] - 0.5 * (pi[4] + pi[6] + pi[9])
     left = limits[0] - pi[0]
-    for a in range(10):
-        rise[a] = 0.0
     rise[0] = limits[1] * limits[1] / room
     rise[4], rise[6], rise[9] = -0.5 / room, -0.5 / room, -0.5 / room
     g[0] -= 1.0 / left

@@ -24,8 +24,8 @@ import numpy as np
 from numba import njit
 
 __all__ = [
+    "LOAD_SIZE",
     "N_ERRORS",
-    "N_LOAD",
     "absorb_row_of_errors",
     "absorb_row_of_load",
     "errors_by_load",
@@ -33,7 +33,7 @@ __all__ = [
     "spread_load",
 ]
 
-N_LOAD = 10
+LOAD_SIZE = 10
 """States of the load."""
 N_ERRORS = 4
 """States of each row: slow error, offset, friction and drive gain."""
@@ -67,13 +67,13 @@ def spread_load(U, D, B, C, u, only, variance, w, moved):
     :math:`B_r' = B_r - \beta b_r w^T` and :math:`\beta b_r b_s^T` more covariance of the errors of rows r and s.
     `only` is the one state along which u points, −1 where it points along more; `moved` (n_rows, 5) is scratch.
     """
-    for i in range(N_LOAD):
+    for i in range(LOAD_SIZE):
         w[i] = u[i]
-    for j in range(N_LOAD - 1 if only < 0 else only, -1, -1):
+    for j in range(LOAD_SIZE - 1 if only < 0 else only, -1, -1):
         for i in range(j):
             w[i] -= U[j, i] * w[j]
     along = 0.0
-    for j in range(N_LOAD):
+    for j in range(LOAD_SIZE):
         total = w[j] / D[j]
         for i in range(j):
             total -= U[j, i] * w[i]
@@ -85,7 +85,7 @@ def spread_load(U, D, B, C, u, only, variance, w, moved):
         for i in range(N_ERRORS):
             total = 0.0
             if only < 0:
-                for a in range(N_LOAD):
+                for a in range(LOAD_SIZE):
                     total += B[r, i, a] * u[a]
             else:
                 total = B[r, i, only] * u[only]
@@ -93,7 +93,7 @@ def spread_load(U, D, B, C, u, only, variance, w, moved):
             if C[r, i, i] > 0.0:
                 square += total * total / C[r, i, i]
             push = share * total
-            for a in range(N_LOAD):
+            for a in range(LOAD_SIZE):
                 B[r, i, a] -= push * w[a]
         moved[r, N_ERRORS] = np.sqrt(square)
         sizes += moved[r, N_ERRORS]
@@ -110,7 +110,7 @@ def spread_load(U, D, B, C, u, only, variance, w, moved):
 @no_type_check
 def errors_by_load(B, he, k):
     """Fill k with Bᵀhe: what heᵀe changes by with the load."""
-    for a in range(N_LOAD):
+    for a in range(LOAD_SIZE):
         k[a] = he[0] * B[0, a] + he[1] * B[1, a] + he[2] * B[2, a] + he[3] * B[3, a]
 
 
@@ -124,7 +124,7 @@ def row_variance(U, D, C, he, k, seen, f):
         seen[i] = total
         own += total * he[i]
     whole = own
-    for j in range(N_LOAD):
+    for j in range(LOAD_SIZE):
         total = k[j]
         for i in range(j):
             total += U[j, i] * k[i]
@@ -138,7 +138,7 @@ def row_variance(U, D, C, he, k, seen, f):
 def absorb_row_of_load(U, D, f, own, b):
     """Bierman's update of the load by a row with f = Uᵀk and noise `own`; return the variance S: b/S is the gain."""
     alpha, inverse = own, 1.0 / own
-    for j in range(N_LOAD):
+    for j in range(LOAD_SIZE):
         v = D[j] * f[j]
         back = -f[j] * inverse
         before = alpha
@@ -161,7 +161,7 @@ def absorb_row_of_errors(e, B, C, k, own, innovation, seen):
     for i in range(N_ERRORS):
         gain = seen[i] * inverse
         e[i] += gain * innovation
-        for a in range(N_LOAD):
+        for a in range(LOAD_SIZE):
             B[i, a] -= gain * k[a]
         for j in range(N_ERRORS):
             C[i, j] -= gain * seen[j]

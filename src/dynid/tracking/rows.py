@@ -342,54 +342,8 @@ def outward(a, q, dq, ddq, w):
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
-def predict_rows(a, q, dq, ddq, theta, w):
-    """Fill w.z with the predicted rows at θ and w.Y with their derivatives by the active columns.
-
-    Terms that depend on more than the sample are taken from w.terms as they stand.
-    """
-    outward(a, q, dq, ddq, w)
-    parent, row, column, active, needed, S = a.parent, a.row, a.column, a.active, a.needed, a.S
-    Es, Xs, s, f, Y, z = w.E, w.X, w.s, w.f, w.Y, w.z
-    n_bodies = parent.shape[0]
-    for i in range(n_bodies):
-        c, up = column[i], parent[i]
-        if c >= 0:
-            _wrench(Xs[i], theta[c : c + 10], f[i])
-        else:
-            for r in range(6):
-                f[i, r] = 0.0
-        if not needed[i]:
-            continue
-        E, X = Es[i], Xs[i]
-        if row[i] >= 0:
-            for r in range(6):
-                s[i, i, r] = S[i, r]
-        j = up
-        while j >= 0:
-            if row[j] >= 0:
-                _move(E, s[up, j], s[i, j], 0)
-            j = parent[j]
-        if active[i]:
-            j = i
-            while j >= 0:
-                if row[j] >= 0:
-                    _project(s[i, j], X, Y[row[j], c : c + 10])
-                j = parent[j]
-    for i in range(n_bodies - 1, -1, -1):
-        if row[i] >= 0:
-            power = 0.0
-            for r in range(6):
-                power += S[i, r] * f[i, r]
-            z[row[i]] = power
-        if parent[i] >= 0:
-            pass_on(Es[i], f[i], f[parent[i]])
-    add_joint_terms(a, dq, ddq, theta, w)
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-@no_type_check
 def other_rows(a, theta, w, out):
-    """Fill `out` with its first rows at other link parameters θ, at the motion of the last `predict_rows`."""
+    """Fill `out` with as many rows as it has, of links of parameters θ at the motion of the last `outward`."""
     parent, row, column, S = a.parent, a.row, a.column, a.S
     Es, Xs, f = w.E, w.X, w.f
     n_bodies = parent.shape[0]
@@ -408,3 +362,37 @@ def other_rows(a, theta, w, out):
             out[row[i]] = power
         if parent[i] >= 0:
             pass_on(Es[i], f[i], f[parent[i]])
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def predict_rows(a, q, dq, ddq, theta, w):
+    """Fill w.z with the predicted rows at θ and w.Y with their derivatives by the active columns.
+
+    Terms that depend on more than the sample are taken from w.terms as they stand.
+    """
+    outward(a, q, dq, ddq, w)
+    parent, row, column, active, needed, S = a.parent, a.row, a.column, a.active, a.needed, a.S
+    Es, Xs, s, Y, z = w.E, w.X, w.s, w.Y, w.z
+    n_bodies = parent.shape[0]
+    for i in range(n_bodies):
+        c, up = column[i], parent[i]
+        if not needed[i]:
+            continue
+        E, X = Es[i], Xs[i]
+        if row[i] >= 0:
+            for r in range(6):
+                s[i, i, r] = S[i, r]
+        j = up
+        while j >= 0:
+            if row[j] >= 0:
+                _move(E, s[up, j], s[i, j], 0)
+            j = parent[j]
+        if active[i]:
+            j = i
+            while j >= 0:
+                if row[j] >= 0:
+                    _project(s[i, j], X, Y[row[j], c : c + 10])
+                j = parent[j]
+    other_rows(a, theta, w, z)
+    add_joint_terms(a, dq, ddq, theta, w)

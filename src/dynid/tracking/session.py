@@ -10,6 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.model import TorqueModel
+from dynid.dynamics.motion import Motion
 from dynid.errors import TrackingError
 from dynid.prose import counted
 from dynid.recording.recording import Recording
@@ -20,9 +21,10 @@ from dynid.tracking.filter import Tracker
 from dynid.tracking.health import Health, health
 from dynid.tracking.kinematics import KinematicFilter
 from dynid.tracking.load import LoadEstimate, LoadEvent
+from dynid.tracking.periodic_noise import periodic_noise
 from dynid.tracking.row_filter import rows_every
 from dynid.tracking.samples import Sample, TrackedParameters
-from dynid.tracking.setup import TrackingOptions, live_noise, load_watch, recorded_noise
+from dynid.tracking.setup import TrackingOptions, live_noise, load_watch, recorded_noise, recorded_rows
 from dynid.tracking.sources.counts import StreamCounts
 from dynid.tracking.sources.intake import UDP, SampleIntake, open_stream
 from dynid.tracking.sources.replayed import replay, with_kinematics
@@ -130,7 +132,7 @@ class TrackingSession:
             source = open_stream(f"{UDP}{source}", known.model.robot, known.settings)
         self.intake = source if isinstance(source, SampleIntake) else None
         """The live source; None where a log is replayed."""
-        if self.options.noise is not None:
+        if self.options.noise is not None and self.options.noise != "periodic":
             noise = self._given_noise(len(noise))
         rate = source.rate_hz if isinstance(source, Recording) else self.options.rate
         self.watcher = load_watch(known, noise, self.options, rate_hz=rate).start() if self.options.payload else None
@@ -142,7 +144,9 @@ class TrackingSession:
         )
         """What runs: the filter of the arm, or the watcher."""
         self._heard: list[LoadEvent] = []
-        self._samples = self._live(source) if isinstance(source, SampleIntake) else self._replayed(source)
+        self._samples = (
+            self._live(source) if isinstance(source, SampleIntake) else self._replayed(source, self.options.speed)
+        )
         self._trail: list[TrackedMoment] = []
         self._thinned = 1
         self._events: deque[LoadEvent] = deque(maxlen=MOST_EVENTS)
@@ -155,8 +159,16 @@ class TrackingSession:
 
     def _filter(self, noise: Float[Array, " n_rows"], recording: Recording | None, rate_hz: float) -> Tracker:
         cutoff, path = arm_cutoff(self.known, recording), self.options.checkpoint
+        every = rows_every(cutoff, rate_hz)
         if self.options.noise is None:
-            noise = arm_noise(self.known, noise, rows_every(cutoff, rate_hz) / rate_hz)
+            noise = arm_noise(self.known, noise, every / rate_hz)
+        elif self.options.noise == "periodic":
+            if recording is None:
+                raise TrackingError("`noise` periodic needs a log; a live source has not shown its period yet")
+            rows = recorded_rows(recording, self.options)
+            noise = periodic_noise(
+                recording.source, recording.t, recording.q, rows, cutoff_hz=cutoff, rate_hz=rate_hz, every=every
+            )
         options = arm_filter(self.known, noise, self.options, cutoff_hz=cutoff, rate_hz=rate_hz)
         if path is None or not path.exists():
             return options.start()
@@ -177,6 +189,18 @@ class TrackingSession:
     def unobservable(self) -> tuple[str, ...]:
         """States that nothing measured can show, by name; they stay where they start."""
         return self.tracker.options.unobservable if isinstance(self.tracker, Tracker) else ()
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Bounds without a convex form, which the filter of the arm does not keep."""
+        cone = self.tracker.options.cone if isinstance(self.tracker, Tracker) else None
+        return () if cone is None else cone.left_out
+
+    def samples_of(self, recording: Recording) -> tuple[Motion, Float[Array, "n_samples n_dof"]]:
+        """The samples of a log as the filter gets them, at full speed: motion (rad, s) and torque (N·m or N)."""
+        kept = [s for s in self._replayed(recording, None) if s.dq is not None and s.ddq is not None]
+        t, q, dq, ddq, tau = (np.array([getattr(s, name) for s in kept]) for name in ("t", "q", "dq", "ddq", "tau"))
+        return Motion(t, q, dq, ddq), tau
 
     def _listened(self, samples: Iterator[Sample]) -> Iterator[Sample]:
         """The same samples; the contact watch hears them at once, not half a window late."""
@@ -249,8 +273,8 @@ class TrackingSession:
             rule="as the filter had it after the last sample",
         )
 
-    def _replayed(self, recording: Recording) -> Iterator[Sample]:
-        samples = replay(recording, speed=self.options.speed)
+    def _replayed(self, recording: Recording, speed: float | None) -> Iterator[Sample]:
+        samples = replay(recording, speed=speed)
         if recording.dq is not None and recording.ddq is not None:
             return samples
         kinematics = KinematicFilter.at_rate(recording.rate_hz, half_window=self.options.half_window)

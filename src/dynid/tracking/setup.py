@@ -18,7 +18,15 @@ from dynid.tracking.noise import torque_noise
 from dynid.tracking.rows import Measurement
 from dynid.tracking.watch import LoadWatch
 
-__all__ = ["PEAK_SHARE", "TrackingOptions", "live_noise", "load_watch", "recorded_noise", "start_parameters"]
+__all__ = [
+    "PEAK_SHARE",
+    "TrackingOptions",
+    "live_noise",
+    "load_watch",
+    "recorded_noise",
+    "recorded_rows",
+    "start_parameters",
+]
 
 NOISE_MEMORY = 500.0
 """Rows over which the filter of the arm estimates the size of the measurement noise."""
@@ -76,8 +84,9 @@ class TrackingOptions:
     the paper. None for 1 with links, 0.3 with entries."""
     noise_memory: float = NOISE_MEMORY
     """Samples (dimensionless) over which the measurement noise is estimated; 0 keeps it as given."""
-    noise: tuple[float, ...] | None = None
-    """Standard deviation of every measured row, N·m and N; None takes it from model or log."""
+    noise: tuple[float, ...] | Literal["periodic"] | None = None
+    """Standard deviation of every measured row, N·m and N; periodic takes it, with its memory, from how the periods of
+    a log differ; None takes it from model or log."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.from_wrong < 1.0:
@@ -88,7 +97,13 @@ class TrackingOptions:
             raise TrackingError(f"`states` {self.states!r}: choose auto, entries or links")
         if self.carry not in ("parameters", "state"):
             raise TrackingError(f"`carry` {self.carry!r}: choose parameters or state")
-        if self.noise is not None and not all(np.isfinite(std) and std > 0.0 for std in self.noise):
+        if isinstance(self.noise, str) and (self.noise != "periodic" or self.payload):
+            raise TrackingError("`noise`: give numbers in N·m and N; periodic is for the filter of an arm")
+        if (
+            self.noise is not None
+            and not isinstance(self.noise, str)
+            and not all(np.isfinite(std) and std > 0.0 for std in self.noise)
+        ):
             raise TrackingError("`noise`: every standard deviation must be above zero")
         if self.noise_memory < 0.0 or (self.initial_std is not None and not self.initial_std > 0.0):
             raise TrackingError("`noise_memory` cannot be negative, and `initial_std` must be above zero")
@@ -109,6 +124,15 @@ def recorded_noise(recording: Recording, options: TrackingOptions) -> Float[Arra
     """
     parts = [_measured(recording, kind) for kind in options.measured]
     return np.concatenate([PEAK_SHARE * np.maximum(np.max(np.abs(part), axis=0), 1e-6) for part in parts])
+
+
+def recorded_rows(recording: Recording, options: TrackingOptions) -> Float[Array, "n_samples n_rows"]:
+    """What is measured (N·m and N), stacked as the filter has it.
+
+    Raises:
+        RecordingError: the log lacks what is to be measured.
+    """
+    return np.concatenate([_measured(recording, kind) for kind in options.measured], axis=1)
 
 
 def _measured(recording: Recording, kind: Measurement) -> Float[Array, "n_samples n_rows"]:

@@ -264,7 +264,7 @@ class LoadWatcher:
     def covariance(self) -> Float[Array, "10 10"]:
         """Of the ten parameters (SI), with the uncertainty of drive gains and friction."""
         b = self._best
-        half = (np.triu(self.state.U[b].T, 1) + np.eye(load_gauss.N_LOAD)) * np.sqrt(self.state.D[b])
+        half = (np.triu(self.state.U[b].T, 1) + np.eye(load_gauss.LOAD_SIZE)) * np.sqrt(self.state.D[b])
         return half @ half.T
 
     @property

@@ -12,7 +12,7 @@ from numba.experimental import structref
 from dynid.arrays import Array, Float
 from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank
 from dynid.tracking.load_body import body_scratch, small_body
-from dynid.tracking.load_gauss import N_ERRORS, N_LOAD
+from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS
 from dynid.tracking.rows import work_for
 
 __all__ = ["contact_state", "decision_state", "filter_bank", "hear_held", "hold", "step_held"]
@@ -33,11 +33,11 @@ def filter_bank(
     factors = [_factors(prior) for prior in priors]
     max_mass, reach = (float(limit) for limit in c.limits)
     state = load_bank.LoadState(
-        p=np.zeros((n_filters, N_LOAD)),
+        p=np.zeros((n_filters, LOAD_SIZE)),
         U=np.stack([U for U, _ in factors]),
         D=np.stack([D for _, D in factors]),
         e=np.zeros((n_filters, n_rows, N_ERRORS)),
-        B=np.zeros((n_filters, n_rows, N_ERRORS, N_LOAD)),
+        B=np.zeros((n_filters, n_rows, N_ERRORS, LOAD_SIZE)),
         C=np.stack([variances[:, :, None] * np.eye(N_ERRORS)] * n_filters),
         R=c.white**2,
         pace=np.ones(n_rows),
@@ -65,13 +65,13 @@ def filter_bank(
         more=np.zeros(n_rows),
         loads=np.zeros(n),
         fade=np.zeros(n_rows + 2),
-        moved=np.zeros(N_LOAD),
+        moved=np.zeros(LOAD_SIZE),
         he=np.zeros(N_ERRORS),
-        k=np.zeros(N_LOAD),
+        k=np.zeros(LOAD_SIZE),
         seen=np.zeros(N_ERRORS),
         knows=np.zeros((n_rows, N_ERRORS + 1)),
-        f=np.zeros(N_LOAD),
-        b=np.zeros(N_LOAD),
+        f=np.zeros(LOAD_SIZE),
+        b=np.zeros(LOAD_SIZE),
     )
     return state, memory
 
@@ -137,26 +137,26 @@ def decision_state() -> decisions.DecisionState:
 
 
 @structref.register
-class HeldType(types.StructRef):  # type: ignore[misc]
-    """Kind of `Held` in compiled code."""
+class WatchPartsType(types.StructRef):  # type: ignore[misc]
+    """Kind of `WatchParts` in compiled code."""
 
     def preprocess_fields(self, fields: Any) -> Any:
         """Types without values: any number of a kind will do."""
         return tuple((name, types.unliteral(kind)) for name, kind in fields)
 
 
-class Held(structref.StructRefProxy):  # type: ignore[misc]
+class WatchParts(structref.StructRefProxy):  # type: ignore[misc]
     """All arrays of a watcher behind one pointer: to hand over each one anew takes longer than a step."""
 
 
-structref.define_proxy(Held, HeldType, list(HELD))
+structref.define_proxy(WatchParts, WatchPartsType, list(HELD))
 
 
 @njit(cache=True)
 @no_type_check
 def hold(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau):
     """The parts of a watcher as compiled code holds them; the arrays stay the same."""
-    return Held(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau)
+    return WatchParts(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau)
 
 
 @njit(cache=True, nogil=True)

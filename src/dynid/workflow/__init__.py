@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dynid.workflow.rollout_result import RolledModel as RolledModel
     from dynid.workflow.simulate_options import SimulateKeywords as SimulateKeywords
     from dynid.workflow.simulation import Simulation as Simulation
-    from dynid.workflow.track import ModelTracking as ModelTracking
+    from dynid.workflow.track_result import ModelTracking as ModelTracking
     from dynid.workflow.validate import ModelValidation as ModelValidation
 
 MODULES = (
@@ -70,6 +70,8 @@ MODULES = (
     "friction",
     "payload_results",
     "payload",
+    "filter_comparison",
+    "track_result",
     "track",
     "live_view",
     "live_buffers",

@@ -2,206 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Literal, NotRequired, TypedDict
-
-import numpy as np
+from typing import Literal
 
 from dynid.arrays import Array
 from dynid.dynamics.threads import one_blas_thread
-from dynid.errors import RecordingError
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.errors import ConfigError, RecordingError, TrackingError
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
 from dynid.recording.recording import Recording
+from dynid.regression.constraints.constraints import ParameterBounds
+from dynid.regression.constraints.files import read_bounds
 from dynid.regression.model import IdentifiedModel
-from dynid.tracking.load import LoadEvent
 from dynid.tracking.session import TrackedMoment, TrackingResult, TrackingSession
 from dynid.tracking.setup import TrackingOptions
-from dynid.tracking.sources.counts import StreamCounts
 from dynid.tracking.sources.intake import UDP, SampleIntake, is_stream, open_stream
 from dynid.workflow.argument_types import checked_arguments
-from dynid.workflow.contract import Numbers
 from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_map, as_model
+from dynid.workflow.filter_comparison import compare_filters
 from dynid.workflow.logs import as_recording
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance
+from dynid.workflow.track_result import ModelTracking
 
-__all__ = ["ModelTracking", "counts_json", "events_json", "track", "tracked_source"]
-
-
-class EventJson(TypedDict):
-    """What happened to the load, or a contact."""
-
-    kind: str
-    t: float
-    mass: float
-    reaction: str
-    std: NotRequired[float]
-    delay: NotRequired[float]
-    link: NotRequired[str]
-    force: NotRequired[list[float]]
-    nature: NotRequired[str]
-
-
-class NisJson(TypedDict):
-    """The normalised innovation squared, and where it should be."""
-
-    mean: float
-    band: tuple[float, float]
-    share_inside: float
-
-
-class TrackedJson(TypedDict):
-    """One state at the end of a run."""
-
-    label: str
-    value: float
-    std: float
-    unit: str
-
-
-class TrackedLoadJson(TypedDict):
-    """The load at the end of a run."""
-
-    mass: float
-    com: Numbers
-    inertia_com: Numbers
-    std: dict[str, float]
-    settings: dict[str, str]
-
-
-class SourceJson(TypedDict):
-    """What came from a live source."""
-
-    samples: int
-    lost: int
-    late: int
-    doubled: int
-    garbage: int
-    jumps: int
-    stops: int
-
-
-class ModelTrackingJson(TypedDict):
-    """The last object that `track` tells."""
-
-    robot: str
-    n_dof: int
-    estimator: str
-    n_absorbed: int
-    n_skipped: int
-    nis: NisJson
-    health: list[str]
-    parameters: list[TrackedJson]
-    events: list[EventJson]
-    payload: NotRequired[TrackedLoadJson]
-    source: NotRequired[SourceJson]
-
-
-def events_json(events: Sequence[LoadEvent]) -> list[EventJson]:
-    """Events as scripts and controllers read them: s, kg, N; what is not known is left out."""
-    return [_event_json(event) for event in events]
-
-
-def _event_json(event: LoadEvent) -> EventJson:
-    content: EventJson = {"kind": event.kind, "t": event.t, "mass": event.mass, "reaction": event.reaction}
-    if np.isfinite(event.mass_std):
-        content["std"] = event.mass_std
-    if np.isfinite(event.delay):
-        content["delay"] = event.delay
-    if event.link is not None and event.nature is not None:
-        content["link"], content["nature"] = event.link, event.nature
-    if event.force is not None:
-        content["force"] = event.force.tolist()
-    return content
-
-
-def counts_json(counts: StreamCounts) -> SourceJson:
-    """What came from a live source, as scripts read it."""
-    return {
-        "samples": counts.n_samples,
-        "lost": counts.n_lost,
-        "late": counts.n_late,
-        "doubled": counts.n_doubled,
-        "garbage": counts.n_garbage,
-        "jumps": counts.n_jumps,
-        "stops": counts.n_stops,
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class ModelTracking(PrintsAsDocument):
-    """The result of `dynid.track`: where the filter ended, how it came there, and the model it leaves."""
-
-    run: TrackingResult
-    """Parameters, health, events, load and trail of the filter."""
-    model: IdentifiedModel
-    """The model as the filter has it after the last sample; as it was where only the load was followed."""
-    warnings: tuple[str, ...] = ()
-    """What makes the result doubtful, a sentence each."""
-    inputs: tuple[Path, ...] = ()
-    """The files it was made from."""
-
-    @property
-    def events(self) -> tuple[LoadEvent, ...]:
-        """Loads picked, placed and changed, and contacts."""
-        return self.run.events
-
-    def json(self) -> ModelTrackingJson:
-        """What scripts read of it, SI."""
-        run, health, now, load = self.run, self.run.health, self.run.parameters, self.run.load
-        content: ModelTrackingJson = {
-            "robot": run.model.robot.name,
-            "n_dof": run.model.n_dof,
-            "estimator": "track",
-            "n_absorbed": health.n_absorbed,
-            "n_skipped": run.n_skipped,
-            "nis": {"mean": health.nis_mean, "band": health.nis_band, "share_inside": health.nis_share},
-            "health": list(health.sentences),
-            "parameters": [
-                {"label": symbol, "value": float(value), "std": float(std), "unit": unit}
-                for symbol, value, std, unit in zip(now.symbols, now.values, now.std, now.units, strict=True)
-            ],
-            "events": events_json(run.events),
-        }
-        if run.counts is not None:
-            content["source"] = counts_json(run.counts)
-        if load is not None:
-            content["payload"] = {
-                "mass": load.mass,
-                "com": load.com,
-                "inertia_com": load.inertia_com,
-                "std": {"mass": load.mass_std},
-                "settings": load.settings(),
-            }
-        return content
-
-    def document(self) -> Document:
-        """The end of a run from top to bottom, as the terminal shows it."""
-        run, now, robot, load = self.run, self.run.parameters, self.run.model.robot, self.run.load
-        rows = tuple(
-            (symbol, f"{value:.5g}", f"{std:.2g}", unit)
-            for symbol, value, std, unit in zip(now.symbols, now.values, now.std, now.units, strict=True)
-        )
-        parts: list[Line | Grid] = [
-            Line("robot", f"{robot.name}   {robot.n_dof} joints, {len(now.symbols)} states"),
-            Line("samples", f"{run.health.n_absorbed} absorbed, {run.n_skipped} skipped"),
-            Line("NIS", run.health.nis_sentence),
-            Grid(("parameter", "value", "± 1σ", "unit"), rows, (1, 2)),
-            *(Line("event", f"{event.t:.3f} s   {event.sentence}") for event in run.events),
-        ]
-        if load is not None:
-            parts.append(Line("load", f"{load.mass:.3f} ± {load.mass_std:.3f} kg"))
-            parts += [Line("", f"{vendor}: {line}") for vendor, line in load.settings().items()]
-        return tuple(parts)
-
-    def __repr__(self) -> str:
-        return repr(self.run).replace("TrackingResult", "ModelTracking", 1)
+__all__ = ["track", "tracked_source"]
 
 
 @checked_arguments
@@ -223,7 +51,10 @@ def track(
     process_noise: float = 0.0,
     annealing: float = 200.0,
     carry: Literal["parameters", "state"] = "parameters",
-    noise: Sequence[float] | None = None,
+    noise: Sequence[float] | Literal["periodic"] | None = None,
+    bounds: str | PathLike[str] | ParameterBounds | Mapping[str, tuple[float, float]] | None = None,
+    compare: bool = False,
+    settle: float = 2.0,
     from_: float | None = None,
     until: float | None = None,
     columns: str | PathLike[str] | ColumnMap | None = None,
@@ -242,7 +73,8 @@ def track(
         from_wrong: start from parameters wrong by this share, sign by link.
         payload: follow the load on a known arm, and contacts.
         measure: torque, base-wrench, or both.
-        states: entries for each parameter between its own bounds, links for whole, always consistent links.
+        states: links for all parameters together, always physically consistent; entries for each parameter between its
+            own bounds, as in the paper; auto for links where the model has physically consistent ones.
         max_mass: the heaviest load, kg.
         speed: replay at this many times real time; None for full speed.
         half_window: half the window that gives velocity and acceleration, s.
@@ -252,7 +84,11 @@ def track(
         process_noise: k₀ of every state of the arm per sample, dimensionless; 0 for an arm that does not change.
         annealing: samples after which the process noise has fallen by e.
         carry: whose covariance stays when a bound bends the state: parameters, or state as in the paper.
-        noise: standard deviation of every measured row, or one for all, N·m and N; None takes it from model or log.
+        noise: standard deviation of every measured row, or one for all, N·m and N; periodic takes it, with its memory,
+            from how the periods of a periodic log differ; None takes it from model or log.
+        bounds: CSV with parameter,lower,upper, or (lower, upper) by parameter, SI; held beside physical consistency.
+        compare: run other filters and least squares beside it on the same log, of joint torques.
+        settle: time in s that a filter has to converge before its error counts in the comparison.
         from_: start of the part to use, s.
         until: end of the part to use, s.
         columns: mapping file or `ColumnMap`.
@@ -279,12 +115,37 @@ def track(
         process_noise=process_noise,
         annealing=annealing,
         carry=carry,
-        noise=None if noise is None else tuple(float(std) for std in noise),
+        noise=noise if noise is None or isinstance(noise, str) else tuple(float(std) for std in noise),
+        bounds=_bounds(bounds),
     )
+    if compare and (payload or measure != "torque"):
+        raise TrackingError(
+            "`compare` is for the parameters of an arm from its joint torques; leave `payload` and `measure`"
+        )
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
     source = tracked_source(known, log, settings, from_, until)
+    if compare and not isinstance(source, Recording):
+        raise TrackingError("`compare` runs several filters over the same samples: give it a log, not a live source")
     session, run = _followed(known, source, options, watch, progress)
-    return _result(model, log, source, (columns, checkpoint), session, run)
+    found = _result(model, log, source, (columns, checkpoint, bounds), session, run)
+    if not compare or not isinstance(source, Recording):
+        return found
+    progress("comparing filters")
+    held_out = None if until is None else tracked_source(known, log, settings, until, None)
+    assert held_out is None or isinstance(held_out, Recording)
+    return replace(found, compared=compare_filters(session, run, source, held_out, settings, settle))
+
+
+def _bounds(
+    given: str | PathLike[str] | ParameterBounds | Mapping[str, tuple[float, float]] | None,
+) -> ParameterBounds | None:
+    if given is None or isinstance(given, ParameterBounds):
+        return given
+    if isinstance(given, str | PathLike):
+        return read_bounds(Path(given))
+    if isinstance(given, Mapping):
+        return ParameterBounds.of(given)
+    raise ConfigError(f"bounds: expected a CSV file or (lower, upper) by parameter, got {type(given).__name__}")
 
 
 def _result(
@@ -347,7 +208,11 @@ def _warnings(session: TrackingSession, run: TrackingResult) -> tuple[str, ...]:
     told = []
     if session.unobservable:
         told.append(f"nothing measured can observe {', '.join(session.unobservable)}; they stay where they start")
-    told += run.health.sentences
+    told += [sentence for sentence in run.health.sentences if not sentence.startswith("nothing measured")]
+    if session.left_out:
+        told.append(f"bounds of {', '.join(session.left_out)} are not convex and were left out; the others are kept")
+    if run.load is None and not run.tracked.consistent:
+        told.append("the links at the end are not physically consistent; start from a model with consistent ones")
     counts = run.counts
     if counts is not None and (counts.n_lost or counts.n_late or counts.n_doubled or counts.n_garbage):
         told.append(f"the source sent {counts}" + (f"; the last: {counts.complaint}" if counts.complaint else ""))

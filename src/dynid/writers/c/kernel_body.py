@@ -14,10 +14,7 @@ from dynid.writers.c.c_types import BOOL, DOUBLE, INT, CArray, CScalar, CStruct,
 
 __all__ = ["TAKEN", "KernelBody", "KernelExpressions", "KernelFunction", "KernelValue"]
 
-_FUNCTIONS = {
-    "isnan": "isnan", "isfinite": "isfinite", "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos",
-    "tanh": "tanh",
-}  # fmt: skip
+_FUNCTIONS = {name: name for name in ["isnan", "isfinite", "sqrt", "exp", "log", "sin", "cos", "tanh"]}
 _WORDS = (
     "abs acos alignas asm asin atan auto bool break case catch ceil char class const continue cos default delete do "
     "double else enum erf exp explicit export extern fabs far float floor fmod for friend gamma goto hypot if "
@@ -227,12 +224,10 @@ class KernelExpressions:
             raise self.fault(node, "this call")
         values = [self.value(part) for part in node.args]
         function = self._add(self.f.scope[node.func.id], [value.type for value in values])
-        places = [value.code for value in values if not isinstance(value.type, CScalar)]
-        function.overlapping |= any(
-            i != k and (a == b or b.startswith((f"{a}->", f"{a}.")))
-            for i, a in enumerate(places)
-            for k, b in enumerate(places)
-        )
+        whole = {value.root for value in values if isinstance(value.type, CStruct) and value.code == value.root}
+        pointers = [value for value in values if not isinstance(value.type, CScalar)]
+        places = [value.root if value.root in whole else value.code for value in pointers]
+        function.overlapping |= len(set(places)) < len(places)
         arguments = []
         for name, value in zip(function.parameters, values, strict=True):
             if name in function.written and value.root:

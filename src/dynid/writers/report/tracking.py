@@ -8,6 +8,7 @@ import numpy as np
 
 from dynid.tracking.load import LoadEvent
 from dynid.tracking.session import TrackedMoment, TrackingResult
+from dynid.workflow.filter_comparison import FilterComparison
 from dynid.writers.report.drawing import Trace, line, packed, panel
 from dynid.writers.report.page import Figure, Report, Section, Table
 
@@ -17,14 +18,19 @@ MAX_DRAWN = 12
 """Parameters drawn; those that moved most, in units of their final standard deviation."""
 
 
-def tracking_report(result: TrackingResult) -> Report:
-    """The page of a run: parameters over time (SI), NIS (dimensionless), events."""
+def tracking_report(result: TrackingResult, compared: FilterComparison | None = None) -> Report:
+    """The page of a run: parameters over time (SI), NIS (dimensionless), events; other filters where asked."""
     health = result.health
     verdict = f"{health.n_absorbed} samples absorbed, {result.n_skipped} skipped. " + " ".join(
         sentence[0].upper() + sentence[1:] + "." for sentence in health.sentences
     )
     title = f"{result.model.robot.name} while it moves"
-    return Report(title, verdict, (_section(result),), "Written by dynid.")
+    sections = [_section(result)]
+    if compared is not None:
+        grid = compared.grid()
+        said = f"The last parameters of each on the same log, after {compared.settle:g} s to converge."
+        sections.append(Section("Filters side by side", (said,), (Table(grid.headers, grid.rows),)))
+    return Report(title, verdict, tuple(sections), "Written by dynid.")
 
 
 def _section(result: TrackingResult) -> Section:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dynid.disk import refuse_replacing
 from dynid.regression.model_file import save_model
-from dynid.workflow.track import ModelTracking
+from dynid.workflow.track_result import ModelTracking
 from dynid.writers.report.tracking import tracking_report
 from dynid.writers.savers.saved import Saved, Saver, marked
 
@@ -17,7 +17,7 @@ def _write(result: ModelTracking, folder: Path) -> Saved:
     files = {"model": folder / "model.json", "report": folder / "report.html"}
     refuse_replacing(result.inputs, (), unasked=marked(files.values()))
     save_model(result.model, files["model"])
-    tracking_report(result.run).write(files["report"])
+    tracking_report(result.run, result.compared).write(files["report"])
     return Saved(files)
 
 
