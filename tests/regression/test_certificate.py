@@ -8,12 +8,16 @@ from dynid import InertialParameters, TorqueModel, base_parameters, load_robot
 from dynid.chain import consistency
 from dynid.dynamics import LagrangianModel, RotorInertia, friction_models
 from dynid.errors import ParameterError
+from dynid.regression.constraints.cones import ConeBlock, svec
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 from dynid.regression.constraints.files import read_bounds
 from dynid.regression.feasible.certificate import (
     ProvenFeasible,
     ProvenInfeasible,
     Undecided,
+    _projected,
+    _repaired,
+    _smallest,
     is_feasible,
     margin,
 )
@@ -175,3 +179,33 @@ def test_a_coefficient_on_the_boundary_or_an_early_stop_is_undecided_not_guessed
     assert "raise max_iterations" in stopped.advice
     with pytest.raises(ParameterError, match="finite numbers"):
         is_feasible(model, base, np.zeros(2))
+
+
+@pytest.mark.parametrize(("kind", "n_rows"), [("nonnegative", 5), ("second order", 4), ("psd", 6), ("zero", 3)])
+def test_a_projection_leaves_what_is_orthogonal_and_in_the_polar_cone(kind, n_rows, rng):
+    block = ConeBlock(kind, np.zeros((n_rows, 1)), np.zeros(n_rows), ())
+    for size in (0.1, 1.0, 30.0):
+        for lift in (-3.0, 0.0, 3.0):
+            Y = size * rng.normal(size=n_rows)
+            Y[0] += lift * size
+            inside = _projected(block, Y)
+            # Moreau: Y is the sum of its projections onto the cone and onto its polar; these cones are self-dual.
+            assert _smallest(block, inside) >= -1e-9 * size
+            if kind != "zero":
+                assert _smallest(block, inside - Y) >= -1e-9 * size
+            assert abs(inside @ (Y - inside)) <= 1e-9 * size**2
+    if kind == "second order":
+        np.testing.assert_array_equal(_projected(block, np.array([-1.0, 0.0, 0.0, 0.0])), np.zeros(4))
+
+
+def test_repaired_multipliers_meet_their_equation_and_keep_to_their_cones(rng):
+    A = rng.normal(size=(9, 3))
+    exact = np.concatenate([[1.0, 2.0, 0.5], svec(np.diag([1.0, 2.0, 3.0]))])
+    A -= np.outer(exact, exact @ A) / (exact @ exact)  # so that Aᵀ of the exact multipliers is zero
+    blocks = [ConeBlock("nonnegative", A[:3], np.zeros(3), ()), ConeBlock("psd", A[3:], np.zeros(6), ())]
+    found = _repaired(blocks, np.split(exact + 1e-4 * rng.normal(size=9), [3]))
+    Y = np.concatenate(found)
+    np.testing.assert_allclose(A.T @ Y, 0.0, atol=1e-12)
+    np.testing.assert_allclose(Y, exact, atol=2e-3)
+    assert [len(part) for part in found] == [3, 6]
+    assert all(_smallest(block, part) > 0.0 for block, part in zip(blocks, found, strict=True))
