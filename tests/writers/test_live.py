@@ -42,7 +42,7 @@ def log():
     return picking()
 
 
-def waited(truth, seconds=20.0):
+def waited(truth, seconds=120.0):
     until = time.monotonic() + seconds
     while not truth():
         assert time.monotonic() < until, "never came true"
