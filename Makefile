@@ -1,7 +1,7 @@
 # make demo and make test do their own set-up: they need Python >= 3.11, make and git, nothing else.
 # Written for GNU make 3.81 and later.
 
-.PHONY: help setup demo check test lint bench leaderboard peers mutate audit docs lock fuzz clean
+.PHONY: help setup demo check test lint bench leaderboard peers mutate audit docs lock fuzz release-check clean
 
 # The first Python that really runs and is new enough; a pyenv shim may exist and not run.
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -13,6 +13,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CORES = $(shell $(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
 # One BLAS thread for each worker: more of them make small factorisations slower.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# Neighbours stay together, so that a module's fixtures and kernels are made by one worker, not by each.
+WORKERS = -n $(CORES) --dist worksteal
 # Each of the hundreds of processes of the tests would compile the whole of dynid again.
 unexport PYTHONDONTWRITEBYTECODE
 # Further arguments for pytest or the benchmarks, as in: make check ARGS='-k friction'
@@ -34,6 +36,7 @@ help:
 	@echo "make audit   the lock against published advisories (needs the network)"
 	@echo "make fuzz    damaged files for FUZZ_SECONDS, and the property tests with many more examples"
 	@echo "make docs    the documentation, into docs/_build/html"
+	@echo "make release-check  wheel and sdist, tried in empty environments of Python 3.11 to 3.13 (needs the network)"
 	@echo "make setup   the environment .venv alone (demo, test and the others do it themselves)"
 	@echo "make lock    requirements/*.txt anew from pyproject.toml (needs the network)"
 	@echo "make clean   everything that make created, .venv too"
@@ -50,11 +53,11 @@ UNCHECKED := -o addopts="-ra --strict-markers --strict-config"
 check: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy src
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(CORES) $(UNCHECKED) -m "not whole and not data" $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q $(WORKERS) $(UNCHECKED) -m "not whole and not data" $(ARGS)
 
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m "not whole" $(ARGS)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) $(UNCHECKED) -m whole $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m "not whole" $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) $(UNCHECKED) -m whole $(ARGS)
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -91,11 +94,14 @@ audit: .audit/.ready
 
 fuzz: .venv/.test
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzzing --seconds $(FUZZ_SECONDS) --seed $$(date +%s)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(CORES) -m hypothesis --hypothesis-profile=fuzz $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m hypothesis --hypothesis-profile=fuzz $(ARGS)
 
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+release-check: .venv/.test
+	$(BIN)/python -m benchmarks.release_check $(ARGS)
 
 lock: .venv/python
 	@$(BIN)/python -m venv .venv/lock

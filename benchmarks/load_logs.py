@@ -32,6 +32,14 @@ class Followed:
     mass: Array
     std: Array
     nis: Array
+    jumps: Array
+    """Jumps of the external torque at every sample heard, N·m or N; empty unless asked for."""
+
+    @property
+    def inside(self) -> float:
+        """Share of samples whose NIS is in its 95 % band."""
+        low, high = self.watcher.band
+        return float(np.mean((self.nis >= low) & (self.nis <= high)))
 
     @property
     def later(self) -> list[LoadEvent]:
@@ -44,14 +52,19 @@ class Followed:
         return float(self.mass[k]), float(self.std[k])
 
 
-def read(known: IdentifiedModel, path: Path) -> Recording:
+def read(known: IdentifiedModel, path: Path | Recording) -> Recording:
     """A log as the model's were read, with torques (N·m)."""
     recording = as_recording(path, known.robot, known.settings)
     return known.settings.aligned(known.settings.with_torque(recording, known.robot))
 
 
 def follow(
-    known: IdentifiedModel, log: Recording, *, max_mass: float = 5.0, samples: Iterator[Sample] | None = None
+    known: IdentifiedModel,
+    log: Recording,
+    *,
+    max_mass: float = 5.0,
+    samples: Iterator[Sample] | None = None,
+    keep_jumps: bool = False,
 ) -> Followed:
     """The log sample by sample, as `dynid track --payload` does."""
     options = TrackingOptions(payload=True, max_mass=max_mass)
@@ -60,16 +73,18 @@ def follow(
     watcher = load_watch(known, guess, options, rate_hz=log.rate_hz).start()
     window = KinematicFilter.at_rate(log.rate_hz, half_window=options.half_window).start(known.model.n_dof)
     events: list[LoadEvent] = []
-    rows = []
+    rows, jumps = [], []
     for sample in replay(log) if samples is None else samples:
         if sample.dq is not None:
             events += watcher.hear(sample)
+            if keep_jumps:
+                jumps.append(watcher.contact.jumps.value[0].copy())
         completed = window.step(sample)
         if completed is not None:
             events += watcher.step(completed)
             rows.append((sample.t, watcher.estimate.mass, watcher.estimate.mass_std, watcher.nis))
     t, mass, std, nis = np.array(rows).T
-    return Followed(watcher, tuple(events), t, mass, std, nis)
+    return Followed(watcher, tuple(events), t, mass, std, nis, np.array(jumps))
 
 
 def joined(first: Recording, then: Recording, k: int, n: int) -> Recording:

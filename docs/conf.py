@@ -9,6 +9,7 @@ _project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_tex
 
 project = _project["name"]
 author = _project["authors"][0]["name"]
+copyright = f"{author}, {_project['license']}"
 version = release = _project["version"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]

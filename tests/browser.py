@@ -148,14 +148,14 @@ class Page:
 
 
 @contextlib.contextmanager
-def browser(folder: Path, *, webgl: bool = True) -> Iterator[Page]:
-    """A tab of a new browser with an empty profile in `folder`."""
+def browser(folder: Path, *, webgl: bool = True, nice: int = 0) -> Iterator[Page]:
+    """A tab of a new browser with an empty profile in `folder`, as much less urgent as `nice` says."""
     path = chromium()
     assert path is not None
     to_child, write = os.pipe()
     read, from_child = os.pipe()
     graphics = SOFTWARE_WEBGL if webgl else NO_WEBGL
-    command = [path, *FLAGS, *graphics, f"--user-data-dir={folder / 'profile'}", "about:blank"]
+    command = ["nice", "-n", str(nice), path, *FLAGS, *graphics, f"--user-data-dir={folder / 'profile'}", "about:blank"]
     # The browser reads commands from descriptor 3 and writes answers to descriptor 4; a shell puts them there.
     script = f'exec "$@" 3<&{to_child} 4>&{from_child}'
     process = subprocess.Popen(

@@ -31,10 +31,10 @@ FILE_NAME = re.compile(r"# ([\w./-]+\.(?:toml|csv|py))\s*$")
 NEED_DATA = frozenset({"tutorial.md", "data.md"})
 """Pages about the measured data sets."""
 RUN = frozenset({"console", "python"})
-WRITTEN = frozenset({"toml", "csv"})
+WRITTEN = frozenset({"toml"})
 SHOWN = frozenset({"text", "{toctree}"})
 """Blocks that show what a program printed, or that Sphinx reads."""
-ELSEWHERE = {"export.md": {"c", "sh"}, "campaign.md": {"sh"}, "../README.md": {"sh"}}
+ELSEWHERE = {"export.md": {"c", "sh"}, "campaign.md": {"sh"}, "quick_start.md": {"sh"}, "../README.md": {"sh"}}
 """Compiled by tests/cli/test_export.py; a cluster as tests/cluster.py starts; make, and pip as in release_check.py."""
 WALK = re.compile(r"^\| (\d+) \| `([\w/]+)\.py` \| `([\w.]+)` \|", re.MULTILINE)
 PAGES = [*sorted(path.name for path in DOCS.glob("*.md")), "../README.md"]
@@ -56,8 +56,8 @@ def steps(page: str) -> Iterator[Step]:
         language, body = match.group(1).strip(), match.group(2)
         first = body.split("\n", 1)[0]
         named = FILE_NAME.match(first)
-        if language in ("toml", "python", "csv") and named:
-            yield Step(file=named.group(1), text=body if language != "csv" else body.split("\n", 1)[1])
+        if language in ("toml", "python", "text") and named:
+            yield Step(file=named.group(1), text=body if language != "text" else body.split("\n", 1)[1])
         elif language == "python":
             yield Step(program=body)
         elif language == "console":

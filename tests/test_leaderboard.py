@@ -9,8 +9,11 @@ from benchmarks.leaderboard.board import DEFAULT, Board, complaints
 from benchmarks.leaderboard.judge import Entry, constant_velocity
 from benchmarks.leaderboard.methods import CONSTANT_VELOCITY, lines_of, methods
 from benchmarks.leaderboard.page import text
+from benchmarks.leaderboard.peer_models import _upright
 from benchmarks.leaderboard.run_one import restored, stored
-from dynid import load_robot
+from benchmarks.logs import through_urdf
+from dynid import TorqueModel, load_robot
+from dynid.dynamics import random_motion
 from dynid.recording.log_settings import LogSettings
 
 
@@ -99,6 +102,19 @@ def test_constant_velocity_errs_by_half_the_acceleration_times_time_squared(tmp_
 def test_the_page_tells_what_each_choice_gained(tmp_path):
     page = text(board(tmp_path, good("a", "OLS", 2.0, np.inf), good("a", "WLS", 1.0), good("a", DEFAULT, 1.0)))
     assert "| weights by joint | 0.500 (1 of 1 better) | — |" in page
+
+
+def test_an_arm_that_hangs_stands_upright_for_peers(tmp_path, rng):
+    loaded = load_robot("wam7").with_gravity(np.array([0.0, 6.0, 7.5]))
+    text_of_urdf, robot = through_urdf(loaded)
+    robot = robot.with_gravity(loaded.gravity)
+    (tmp_path / "robot.urdf").write_text(_upright(text_of_urdf, robot), encoding="utf-8")
+    turned = load_robot(tmp_path / "robot.urdf")
+    motion = random_motion(robot, 5, rng)
+    size = np.linalg.norm(loaded.gravity) / np.linalg.norm(turned.gravity)
+    expected = TorqueModel(robot).regressor(motion)
+    found = TorqueModel(turned.with_gravity(size * turned.gravity)).regressor(motion)
+    np.testing.assert_allclose(found, expected, atol=1e-9)  # rounding: fifteen digits of an angle
 
 
 def test_every_peer_counts_the_lines_of_its_script():

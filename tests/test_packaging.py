@@ -1,5 +1,6 @@
 """What describes the package elsewhere agrees with pyproject.toml."""
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -33,3 +34,37 @@ def test_every_file_that_names_the_version_names_the_same():
 def test_the_citation_names_the_three_papers():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert all(f"family-names: {name}" in text for name in ("Gaz", "Sousa", "Joukov"))
+
+
+def test_the_changelog_keeps_the_sections_of_keep_a_changelog():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(VERSION)} - \d{{4}}-\d\d-\d\d$", text, re.MULTILINE)
+    sections = re.findall(r"^### (.+)$", text, re.MULTILINE)
+    assert set(sections) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert len(sections) == len(set(sections))
+
+
+def test_names_that_the_changelog_gives_for_renamed_ones_exist():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+) \| (`.+) \|$", text[text.index("#### Renamed") :], re.MULTILINE)
+    assert len(rows) > 10
+    for old, new in rows:
+        stage = re.search(r"dynid\.\w+", old)
+        for name in re.findall(r"`([\w.]+)`", new):
+            places = [name] if name.startswith("dynid.") else [f"{stage.group()}.{name}", f"dynid.writers.{name}"]
+            assert any(_exists(place) for place in places), name
+
+
+def _exists(path: str) -> bool:
+    parts = path.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import dynid
 from benchmarks.leaderboard.arms import Arm
@@ -49,14 +51,18 @@ def _rows(logs: list[Samples]) -> dict[str, Array]:
     }
 
 
-def _gravity(robot: Robot) -> None:
-    """A URDF has no gravity: peers assume that of the earth along −z.
-
-    Raises:
-        PeerError: the arm hangs or stands otherwise.
-    """
-    if not np.allclose(robot.gravity[:2], 0.0, atol=1e-6) or robot.gravity[2] > 0.0:
-        raise PeerError(f"its gravity is −z and cannot be set; this arm's is {robot.gravity.tolist()} m/s²")
+def _upright(text: str, robot: Robot) -> str:
+    """The URDF on a base that is turned until gravity is along −z: a URDF has none, and peers assume the earth's."""
+    down = robot.gravity / np.linalg.norm(robot.gravity)
+    turn, _ = Rotation.align_vectors([[0.0, 0.0, -1.0]], [down])
+    if turn.magnitude() < 1e-9:
+        return text
+    rpy = " ".join(f"{angle:.15g}" for angle in turn.as_euler("xyz"))
+    (base,) = {joint.get("link") for joint in fromstring(text).iter("parent")} - {
+        joint.get("link") for joint in fromstring(text).iter("child")
+    }
+    stand = f'<link name="ground"/><joint name="stand" type="fixed"><parent link="ground"/><child link="{base}"/>'
+    return text.replace("</robot>", f'{stand}<origin xyz="0 0 0" rpy="{rpy}"/></joint></robot>')
 
 
 def pinocchio_lstsq(arm: Arm, read: LogSettings) -> PeerFit:
@@ -70,8 +76,7 @@ def pinocchio_lstsq(arm: Arm, read: LogSettings) -> PeerFit:
 def figaroh(arm: Arm, read: LogSettings) -> PeerFit:
     """FIGAROH's physical fit with the robot file as prior."""
     text, robot, logs = _robot_and_logs(arm, read)
-    _gravity(robot)
-    answer = ask("figaroh", "physical", _rows(logs), {"robot.urdf": text}, repetitions=1)
+    answer = ask("figaroh", "physical", _rows(logs), {"robot.urdf": _upright(text, robot)}, repetitions=1)
     if "theta" not in answer.arrays:
         raise PeerError(f"it ended with {answer.figures['status']} and no parameters")
     model = dynid.TorqueModel(robot, friction_models("viscous+coulomb+offset"))

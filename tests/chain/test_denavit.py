@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dynid import TorqueModel, load_robot
-from dynid.chain.denavit import DenavitJoint, DenavitTable
+from dynid.chain.denavit import QUARTER_TURN_TOLERANCE, DenavitJoint, DenavitTable, _cos_sin
 from dynid.dynamics import random_motion
 from dynid.errors import RobotFileError, UnknownJoint
 
@@ -30,6 +30,24 @@ acceleration_limit = 3.0
 link = "carriage"
 inertia = { mass = 2.0, com = [0.0, 0.1, 0.0], inertia_com = [0.02, 0.0, 0.0, 0.01, 0.0, 0.02] }
 """
+
+
+@pytest.mark.parametrize("quarters", [-3, -2, -1, 0, 1, 2, 3, 5])
+def test_quarter_turns_are_exact_and_other_angles_are_not_touched(quarters):
+    turn = quarters * np.pi / 2.0
+    exact = (round(np.cos(turn)), round(np.sin(turn)))
+    for off in (0.0, 0.9 * QUARTER_TURN_TOLERANCE, -0.9 * QUARTER_TURN_TOLERANCE):
+        assert _cos_sin(turn + off) == exact
+    for off in (1.1 * QUARTER_TURN_TOLERANCE, -1.1 * QUARTER_TURN_TOLERANCE, 0.3, -1.0):
+        assert _cos_sin(turn + off) == (np.cos(turn + off), np.sin(turn + off))
+        assert _cos_sin(turn + off) != exact
+
+
+def test_a_joint_without_a_name_is_called_by_its_number(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(TABLE.replace('name = "slide"\n', ""))
+    with pytest.raises(RobotFileError, match="joint 'number 2', name: is missing"):
+        load_robot(path)
 
 
 def test_a_table_file_becomes_a_robot(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from dynid.chain import InertialParameters, Robot, load_robot
 from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.assembly import read_bodies
-from dynid.chain.formats.locks import Lineage
+from dynid.chain.formats.locks import Lineage, _follow
 from dynid.chain.formats.mesh_mass import read_triangles
 from dynid.chain.limits import Limits, believable
 from dynid.chain.stand_ins import with_stand_ins
@@ -357,6 +357,23 @@ MJCF_AS_FOUND: dict[str, tuple[str, str, str, tuple[str, ...], str | None]] = {
     "tendons": (CHAIN, "", ON_TENDON, TWO, f"{LEFT_OUT} <tendon>"),
     "total mass": (CHAIN + f'<body name="s">{BODY}</body>', '<compiler settotalmass="11"/>', "", TWO, None),
     "bounds": (CHAIN, '<compiler boundmass="3" boundinertia="0.2"/>', "", TWO, None),
+    "bounds of a link without inertia": (
+        CHAIN.replace(
+            "</body></body>", '<body name="c" pos="0 0.2 0.1" euler="20 0 30"><joint name="j3"/></body></body></body>'
+        ),
+        '<compiler boundmass="3" boundinertia="0.2"/>',
+        "",
+        (*TWO, "j3"),
+        None,
+    ),
+    "orientation of a class": (
+        '<body name="a"><joint name="j1" axis="0 1 0"/><geom mass="2"/><geom mass="1" quat="1 1 0 0" pos="0 0.1 0"/>'
+        '<body name="b" pos="0 0 0.4"><joint name="j2" axis="1 0 0"/><geom mass="1" zaxis="1 2 0"/></body></body>',
+        '<default><geom type="capsule" size="0.05 0.2" euler="30 40 0"/></default>',
+        "",
+        TWO,
+        None,
+    ),
     "balanced": (
         CHAIN.replace("</body></body>", f"{FLAT}</body></body>"),
         '<compiler balanceinertia="true"/>',
@@ -376,6 +393,25 @@ def test_mjcf_as_found_has_mujocos_torque_and_says_what_is_held(case, tmp_path, 
     assert robot.joint_names == joints
     assert robot.notes == ((note,) if note else ())
     assert agrees(path, robot, rng)
+
+
+@pytest.mark.parametrize("names", ["abc", "cba", "bca"])
+def test_held_joints_follow_those_they_mimic_in_any_order(names, tmp_path):
+    first, second, third = names
+
+    def mimicking(name: str, master: str, rule: str) -> str:
+        return joint(name, "base", f"l{name}", content=f'{LIMIT}<mimic joint="{master}" {rule}/>')
+
+    parts = [joint(third, "base", f"l{third}"), mimicking(second, third, 'multiplier="-1" offset="0.2"')]
+    parts += [mimicking(first, second, 'multiplier="2" offset="0.1"')]
+    tree = read_bodies(write(tmp_path, urdf(link("base"), *(link(f"l{name}") for name in names), *parts)))
+    joints = {body.joint.name: body.joint for body in tree.bodies if body.joint is not None}
+    positions: dict[str, float] = {}
+    _follow(joints, positions, "abc")
+    assert positions == pytest.approx({third: 0.0, second: 0.2, first: 0.5})
+    positions = {third: 0.3}
+    _follow(joints, positions, [first, second])
+    assert positions == pytest.approx({third: 0.3, second: -0.1, first: -0.1})
 
 
 def test_a_scene_includes_its_robot_and_the_robot_its_parts(tmp_path, rng):

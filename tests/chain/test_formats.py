@@ -11,8 +11,9 @@ import pinocchio as pin
 import pytest
 
 from dynid.chain import load_robot, repair
-from dynid.chain.formats.assembly import read_bodies, read_robot_file
+from dynid.chain.formats.assembly import InertialsPolicy, read_bodies, robot_of_bodies
 from dynid.chain.formats.bodies import BodyTree
+from dynid.chain.formats.locks import held_joints
 from dynid.chain.robot import BASE, Robot
 from dynid.dynamics import RotorInertia, TorqueModel
 from dynid.errors import RobotError, RobotFileError, UnknownJoint
@@ -143,6 +144,12 @@ MJCF_FEATURES = {
     ),
     "gravity": mjcf(f'<body name="a"><joint name="j" axis="0 1 0"/>{BODY}</body>', '<option gravity="0 1 -3"/>'),
 }
+
+
+def read_robot_file(path: Path, *, inertials: InertialsPolicy = "keep", lock: dict[str, float] | None = None) -> Robot:
+    """The robot of a file, told apart by its root element."""
+    tree = read_bodies(path)
+    return robot_of_bodies(tree, inertials, held_joints(tree, lock or {}))
 
 
 def write(folder: Path, text: str, name: str = "arm.xml") -> Path:
@@ -314,6 +321,24 @@ def test_the_effort_of_a_joint_is_what_its_actuators_can_give(actuators, effort,
         f"<actuator>{actuators}</actuator>",
     )
     assert read_robot_file(write(tmp_path, text)).joints[0].limits.effort == effort
+
+
+@pytest.mark.parametrize(
+    ("shape", "half"),
+    [
+        ('<box size="0.2 0.4 0.6"/>', (0.1, 0.2, 0.3)),
+        ('<sphere radius="0.3"/>', (0.3, 0.3, 0.3)),
+        ('<cylinder radius="0.1" length="0.8"/>', (0.1, 0.1, 0.4)),
+        ('<capsule radius="0.1" length="0.8"/>', (0.1, 0.1, 0.5)),
+    ],
+)
+def test_the_box_around_a_shape_is_as_large_as_the_shape(shape, half, tmp_path):
+    place = '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>'
+    content = f"<collision>{place}<geometry>{shape}</geometry></collision>"
+    corners = read_bodies(write(tmp_path, one_joint(content))).bodies[-1].corners
+    x, y, z = half
+    np.testing.assert_allclose(corners.min(axis=0), [1.0 - y, 2.0 - x, 3.0 - z], atol=1e-12)
+    np.testing.assert_allclose(corners.max(axis=0), [1.0 + y, 2.0 + x, 3.0 + z], atol=1e-12)
 
 
 def test_bodies_are_blamed_by_their_place_in_the_file_or_by_name(tmp_path):

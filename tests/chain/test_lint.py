@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynid.chain.formats.assembly import read_bodies, read_robot_file
+from dynid.chain.formats.assembly import read_bodies
 from dynid.chain.formats.xml import parse_markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.library import BUILT_IN, load_robot
 from dynid.chain.lint import LintReport, lint, repair
 from dynid.errors import OutputError, RobotFileError
+from tests.chain.test_formats import read_robot_file
 
 GOOD = (2.0, "0 0 0.2", (0.03, 0.03, 0.005))
 """A rod of 0.4 m."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynid.chain import load_robot
-from dynid.cli import main
+from dynid.cli import app, main
 from dynid.dynamics import Motion, TorqueModel, base_parameters, friction_models
 from dynid.recording import Recording, write_csv
 from dynid.regression import IdentifiedModel, load_model, save_model
@@ -114,6 +114,12 @@ def test_a_checkpoint_is_written_and_taken_up(model_file, log, tmp_path, capsys)
     assert main([*arguments, "--from", "4"]) == 0
     # The noise guess comes from the log, so the two filters differ unless their torques have the same peak.
     assert lines(capsys)[-1]["n_absorbed"] > first
+
+
+@pytest.mark.parametrize("arguments", [["track", "m.json", "-", "--payload"], ["live", "m.json", "--port", "0", "-"]])
+def test_a_dash_is_the_standard_input(arguments):
+    _, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+    assert [str(value) for value in bound.args[:2]] == ["m.json", "-"]
 
 
 def test_datagrams_are_followed_live(model_file, capsys):

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from dynid.chain import InertialParameters, consistency, load_robot
 from dynid.dynamics import LagrangianModel, Motion, TorqueModel, base_parameters, friction_models
-from dynid.regression.constraints.link_parameters import p_from_theta, theta_from_p, theta_of
+from dynid.regression.constraints.link_parameters import theta_from_p, theta_of
 from dynid.tracking import StateBound, StateMap
 from dynid.tracking.state_map import Entry
 from tests.properties.strategies import link_of, links, motion_of, robot_of, robots, seeds
+from tests.regression.arms import p_from_theta
 
 FRICTION = "viscous+coulomb+offset"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.chain import Robot, load_robot
+from dynid.chain import INERTIAL_NAMES, InertialParameters, Robot, load_robot
 from dynid.dynamics import JointModel, Motion, TorqueModel
 from dynid.recording import Conditioning, Recording, Samples
 
@@ -56,3 +56,13 @@ def frictional(robot: Robot, models: Sequence[JointModel], values: dict[str, flo
 
 
 ARM = load_robot("spatial2r")
+
+
+def p_from_theta(theta: Array, n_links: int) -> Array:
+    """Mass, centre of mass and inertia about it of every link, in the order of its ten numbers; then the rest of θ."""
+    p = theta.copy()
+    for own in p[: 10 * n_links].reshape(n_links, 10):
+        link = InertialParameters(own.copy())
+        own[1:4] = link.com
+        own[4:] = [link.inertia_com["xyz".index(name[1]), "xyz".index(name[2])] for name in INERTIAL_NAMES[4:]]
+    return p

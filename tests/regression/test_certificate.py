@@ -6,19 +6,22 @@ import pytest
 
 from dynid import InertialParameters, TorqueModel, base_parameters, load_robot
 from dynid.chain import consistency
-from dynid.dynamics import RotorInertia, friction_models
+from dynid.dynamics import LagrangianModel, RotorInertia, friction_models
 from dynid.errors import ParameterError
+from dynid.regression.constraints.cones import ConeBlock, svec
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 from dynid.regression.constraints.files import read_bounds
 from dynid.regression.feasible.certificate import (
     ProvenFeasible,
     ProvenInfeasible,
     Undecided,
+    _projected,
+    _repaired,
+    _smallest,
     is_feasible,
     margin,
-    mass_matrix_not_positive,
-    nearest_feasible,
 )
+from dynid.regression.feasible.programme import solve
 from dynid.regression.feasible.solver import SolverSettings
 from dynid.regression.status import Status
 from tests.robots import BATTERY
@@ -79,7 +82,7 @@ def test_wam_feasible_column_sits_on_its_margin_and_violates_the_triangle_condit
 
 def test_wam_nearest_feasible_coefficients_are_at_the_published_distance(wam):
     model, base, columns, facts = wam
-    nearest = nearest_feasible(model, base, columns["ols"], PAPERS)
+    nearest = solve(np.eye(base.n_base), columns["ols"], model, base, PAPERS, equal_fit=1e-6)
     assert nearest.status is Status.CONVERGED
     # The infimum lies at infinite masses, so every solver stops just above it; the published one has tolerance 1e-7.
     assert nearest.best_objective == pytest.approx(facts["u_bpfc"], rel=1e-4)
@@ -91,8 +94,12 @@ def test_wam_mass_matrix_is_not_positive_in_55_percent_of_postures(wam, rng):
     model, base, columns, facts = wam
     q = rng.uniform(size=(10000, 7))
     published = facts["mass_matrix_test"]["OLS_not_pd"] / facts["mass_matrix_test"]["n"]
-    assert mass_matrix_not_positive(model, base, columns["ols"], q) == pytest.approx(published, abs=0.02)  # 4 sigma
-    assert mass_matrix_not_positive(model, base, columns["feasible_extra"], q) == 0.0
+    smallest = {
+        name: np.linalg.eigvalsh(LagrangianModel(model, base, columns[name]).inertia_matrix(q))[:, 0]
+        for name in ("ols", "feasible_extra")
+    }
+    assert np.mean(smallest["ols"] <= 0.0) == pytest.approx(published, abs=0.02)  # 4 sigma
+    assert np.all(smallest["feasible_extra"] > 0.0)
 
 
 def test_wam_legible_entries_of_the_paper_are_refuted_by_the_stored_certificate(data_dir):
@@ -118,7 +125,8 @@ def test_published_panda_coefficients_have_a_possible_robot_near_them(data_dir):
     base = base_parameters(model)
     beta = np.array(facts["reverse_engineering"]["value"])
     bounds = read_bounds(data_dir / "panda" / "bounds.csv", model)
-    nearest = nearest_feasible(model, base, beta, Constraints(bounds=bounds, total_mass=(16.0, 20.0)))
+    asked = Constraints(bounds=bounds, total_mass=(16.0, 20.0))
+    nearest = solve(np.eye(base.n_base), beta, model, base, asked, equal_fit=1e-6)
     assert nearest.status is Status.CONVERGED
     assert nearest.best_objective == pytest.approx(3.76e-4, abs=5e-7)
     assert nearest.objective == pytest.approx(3.76e-4, abs=5e-7)
@@ -171,3 +179,33 @@ def test_a_coefficient_on_the_boundary_or_an_early_stop_is_undecided_not_guessed
     assert "raise max_iterations" in stopped.advice
     with pytest.raises(ParameterError, match="finite numbers"):
         is_feasible(model, base, np.zeros(2))
+
+
+@pytest.mark.parametrize(("kind", "n_rows"), [("nonnegative", 5), ("second order", 4), ("psd", 6), ("zero", 3)])
+def test_a_projection_leaves_what_is_orthogonal_and_in_the_polar_cone(kind, n_rows, rng):
+    block = ConeBlock(kind, np.zeros((n_rows, 1)), np.zeros(n_rows), ())
+    for size in (0.1, 1.0, 30.0):
+        for lift in (-3.0, 0.0, 3.0):
+            Y = size * rng.normal(size=n_rows)
+            Y[0] += lift * size
+            inside = _projected(block, Y)
+            # Moreau: Y is the sum of its projections onto the cone and onto its polar; these cones are self-dual.
+            assert _smallest(block, inside) >= -1e-9 * size
+            if kind != "zero":
+                assert _smallest(block, inside - Y) >= -1e-9 * size
+            assert abs(inside @ (Y - inside)) <= 1e-9 * size**2
+    if kind == "second order":
+        np.testing.assert_array_equal(_projected(block, np.array([-1.0, 0.0, 0.0, 0.0])), np.zeros(4))
+
+
+def test_repaired_multipliers_meet_their_equation_and_keep_to_their_cones(rng):
+    A = rng.normal(size=(9, 3))
+    exact = np.concatenate([[1.0, 2.0, 0.5], svec(np.diag([1.0, 2.0, 3.0]))])
+    A -= np.outer(exact, exact @ A) / (exact @ exact)  # so that Aᵀ of the exact multipliers is zero
+    blocks = [ConeBlock("nonnegative", A[:3], np.zeros(3), ()), ConeBlock("psd", A[3:], np.zeros(6), ())]
+    found = _repaired(blocks, np.split(exact + 1e-4 * rng.normal(size=9), [3]))
+    Y = np.concatenate(found)
+    np.testing.assert_allclose(A.T @ Y, 0.0, atol=1e-12)
+    np.testing.assert_allclose(Y, exact, atol=2e-3)
+    assert [len(part) for part in found] == [3, 6]
+    assert all(_smallest(block, part) > 0.0 for block, part in zip(blocks, found, strict=True))

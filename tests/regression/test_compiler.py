@@ -17,9 +17,9 @@ from dynid.errors import ContradictoryBounds, ParameterError
 from dynid.regression.constraints.cones import ConeBlock, clashing, slack, smat
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds, Symmetry, Tie
 from dynid.regression.constraints.inertia_bounds import InertiaBound
-from dynid.regression.constraints.link_parameters import p_from_theta
 from dynid.regression.constraints.regions import Frustum, Hull, RegionUnion, Sphere
 from dynid.regression.constraints.user_functions import UserFunction
+from tests.regression.arms import p_from_theta
 from tests.robots import random_link
 
 INF = math.inf

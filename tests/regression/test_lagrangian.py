@@ -12,7 +12,7 @@ from dynid import TorqueModel, base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.dynamics import friction_models
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds, Tie
-from dynid.regression.constraints.link_parameters import p_from_theta, theta_of
+from dynid.regression.constraints.link_parameters import theta_of
 from dynid.regression.constraints.regions import Sphere
 from dynid.regression.retrieval.lagrangian import (
     Lagrangian,
@@ -23,6 +23,7 @@ from dynid.regression.retrieval.lagrangian import (
     clash,
     search_span,
 )
+from tests.regression.arms import p_from_theta
 
 INF = math.inf
 

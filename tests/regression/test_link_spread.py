@@ -98,9 +98,9 @@ def test_mean_and_second_moment_of_a_cut_normal_are_its_integrals(room, push, va
     mean = integrate.quad(lambda s: s * density(s), 0.0, end)[0]
     moment = integrate.quad(lambda s: (s - room) ** 2 * density(s), 0.0, end)[0]
     # Cut off more than six σ out, it is taken for an exponential.
-    close = {"rel": 1e-6 if push * variance - room < 6.0 * np.sqrt(variance) else 0.01}
-    assert mean_from_face(room, push, variance) == pytest.approx(mean / total, **close)
-    assert second_moment_from_face(room, push, variance) == pytest.approx(moment / total, **close)
+    rel = 1e-6 if push * variance - room < 6.0 * np.sqrt(variance) else 0.01
+    assert mean_from_face(room, push, variance) == pytest.approx(mean / total, rel=rel)
+    assert second_moment_from_face(room, push, variance) == pytest.approx(moment / total, rel=rel)
 
 
 def test_a_bound_on_the_mass_that_holds_the_answer_cuts_its_standard_deviation():

@@ -14,9 +14,10 @@ from dynid.regression import WLS, KnownArm, Payload, ResidualStatistics, SampleR
 from dynid.regression.coloured import coloured_estimate, gain_directions
 from dynid.regression.drift import base_drift
 from dynid.regression.load_fit import LoadProblem
-from dynid.regression.load_rows import loaded_regression
+from dynid.regression.load_rows import _whitened, loaded_regression
 from dynid.regression.noise_colour import RowColour
 from dynid.regression.payload import _drift_root
+from dynid.regression.rows import JointRows
 from tests.regression.logs import FRICTION, exciting_motion
 
 RATE_HZ = 100.0
@@ -176,6 +177,18 @@ def test_load_and_parts_of_its_covariance_are_those_of_generalised_least_squares
     # All else projected out, the triangular problem of the load has the same answer and information.
     np.testing.assert_allclose(np.linalg.solve(found.R, found.rho), found.load, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(np.linalg.inv(found.R.T @ found.R), G[n:, n:], rtol=1e-4, atol=1e-8)
+
+
+def test_whitened_rows_keep_their_blocks(rng: np.random.Generator) -> None:
+    colour = RowColour(np.array([0.3, 1.0]), np.array([1.0, 0.2]), np.array([0.9, 0.5]))
+    lengths, widths = (7, 3, 12, 5), (4, 2)
+    blocks = [tuple(JointRows(rng.standard_normal((n, w)), rng.standard_normal(n)) for w in widths) for n in lengths]
+    found = _whitened(blocks, colour)
+    assert [[len(rows.tau) for rows in block] for block in found] == [[n, n] for n in lengths]
+    for j in range(2):
+        whole = np.vstack([np.column_stack([block[j].Y, block[j].tau]) for block in blocks])
+        again = np.vstack([np.column_stack([block[j].Y, block[j].tau]) for block in found])
+        np.testing.assert_allclose(again, colour.whitened(j, whole))
 
 
 def test_slow_noise_and_drift_widen_what_independent_rows_would_give(rng: np.random.Generator) -> None:

@@ -13,8 +13,8 @@ from dynid.regression.constraints.constraints import Constraints, ParameterBound
 from dynid.regression.constraints.regions import Frustum, RegionUnion, Sphere
 from dynid.regression.constraints.user_functions import UserFunction
 from dynid.regression.feasible.prior import Prior
-from dynid.regression.feasible.programme import EQUAL_FIT, choose_reference, solve
-from dynid.regression.feasible.solver import SolverSettings
+from dynid.regression.feasible.programme import EQUAL_FIT, _good, choose_reference, solve
+from dynid.regression.feasible.solver import ConeOutcome, ConeSolution, SolverSettings
 from dynid.regression.status import Status
 from tests.robots import BATTERY, random_link
 
@@ -378,3 +378,18 @@ def test_conditions_that_only_touch_do_not_contradict_each_other(rng):
     apart = Constraints(bounds=ParameterBounds.of(masses), total_mass=(5.001, 6.0))
     with pytest.raises(ContradictoryBounds, match=r"m1 ≤ 2.*m2 ≤ 3|total mass"):
         solve(R, rho, model, base, constraints=apart, prior=Prior("nominal"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "gap", "good"),
+    [
+        (ConeOutcome.SOLVED, 1.0, True),
+        (ConeOutcome.STALLED, 1e-6, True),
+        (ConeOutcome.STALLED, 0.5e-6, True),
+        (ConeOutcome.STALLED, 2e-6, False),
+        (ConeOutcome.STALLED, np.nan, False),
+        (ConeOutcome.STOPPED, 0.0, False),
+    ],
+)
+def test_a_stalled_solver_is_good_only_near_the_optimum(outcome, gap, good):
+    assert _good(ConeSolution(outcome, np.zeros(1), (), gap), 1e-6) is good

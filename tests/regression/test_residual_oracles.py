@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,9 +75,9 @@ def test_the_binned_spectrum_is_the_tapered_periodogram(rng: np.random.Generator
     f, S, count = _spectrum(pieces, RATE_HZ, 20.0)
     frequencies, densities = [], []
     for piece in (pieces[0], pieces[2]):  # fifteen samples are too few to count
-        at, density = signal.periodogram(
-            piece, RATE_HZ, np.hanning(len(piece)), detrend=False, return_onesided=False, axis=0
-        )
+        # scipy-stubs know no window of numbers.
+        periodogram: Any = signal.periodogram
+        at, density = periodogram(piece, RATE_HZ, np.hanning(len(piece)), detrend=False, return_onesided=False, axis=0)
         kept = (at > 0.0) & (at <= 20.0)
         frequencies.append(at[kept])
         densities.append(density[kept])
@@ -108,8 +109,11 @@ def test_the_colour_of_noise_is_the_most_likely_one(
         S = white**2 / RATE_HZ + 2.0 * slow**2 * memory / (1.0 + (2.0 * np.pi * f * memory) ** 2)
         return float(count @ (np.log(S) + P[:, 0] / S))
 
+    def improbability(x: Array) -> float:
+        return cost(*np.exp(x))
+
     start = np.log([found.band_white_std[0], found.slow_std[0], found.memory[0]])
-    best = optimize.minimize(lambda x: cost(*np.exp(x)), start, method="Nelder-Mead", options={"xatol": 1e-4})
+    best = optimize.minimize(improbability, start, method="Nelder-Mead", tol=1e-4)
     # The grid has 60 memories and 60 ratios: half a step off costs far less than the 0.5 that one σ would.
     assert cost(*np.exp(start)) - best.fun < 0.2
     np.testing.assert_allclose(np.exp(start), np.exp(best.x), rtol=0.15)
@@ -181,7 +185,7 @@ def test_the_drift_between_runs_is_the_most_probable_one(rng: np.random.Generato
 
     share = [D[3 * j, 3 * j] / shapes[j][0, 0] for j in range(2)]
     np.testing.assert_allclose(D, covariance(np.log(share)), rtol=1e-10, atol=1e-15)
-    best = optimize.minimize(improbability, np.log(share), method="Nelder-Mead", options={"xatol": 1e-5})
+    best = optimize.minimize(improbability, np.log(share), method="Nelder-Mead", tol=1e-5)
     np.testing.assert_allclose(share, np.exp(best.x), rtol=5e-3)  # it ends at changes of 1e-4, and converges slowly
     for one, delta in zip(seen, deviations, strict=True):
         expected = np.linalg.solve(one.information + np.linalg.inv(D), one.pull)
@@ -340,9 +344,9 @@ def test_the_speed_of_standstill_is_the_likeliest_and_others_follow_suit(rng: np
     np.testing.assert_allclose(alone**2, np.mean(residual[:, 2] ** 2) + 6.0**2 / 3.0, rtol=1e-12)
 
 
-def known(**changed: object) -> ResidualStatistics:
+def known(**changed: Any) -> ResidualStatistics:
     """Statistics of two joints, no two numbers alike."""
-    fields = {
+    fields: dict[str, Any] = {
         "white_std": np.array([0.5, 0.02]),
         "slow_std": np.array([0.3, 0.4]),
         "memory": np.array([0.5, 2.0]),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dynid import TorqueModel, base_parameters, load_robot
+from dynid.arrays import Array
 from dynid.chain.consistency import Box, consistency
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics import friction_models, random_motion
@@ -32,9 +33,10 @@ from dynid.regression import (
     compress,
     read_bounds,
 )
-from dynid.regression.constraints.link_parameters import Links, p_from_theta, theta_from_p, theta_of
+from dynid.regression.constraints.link_parameters import Links, theta_from_p, theta_of
 from dynid.regression.retrieval.body_factors import BodyFactors
-from dynid.regression.retrieval.lagrangian import Lagrangian
+from dynid.regression.retrieval.lagrangian import Lagrangian, Watch
+from tests.regression.arms import p_from_theta
 
 LINK1 = Frustum.cylinder([0.0, -1.5, 0.0], [0.0, 0.0, 0.0], 0.15)
 LINK2 = RegionUnion(
@@ -104,6 +106,24 @@ def test_parallel_axis_map_and_its_derivative(rng):
 
 
 @pytest.mark.parametrize("triangle", [True, False])
+def test_derivatives_of_constraints_are_those_of_the_link_they_are_about(triangle, rng):
+    model = TorqueModel(load_robot("panda"))
+    names = model.robot.link_names
+    asked = Constraints(
+        triangle=triangle,
+        total_mass=(1.0, 15.0),
+        com_regions={names[2]: LINK1, names[6]: LINK2},
+        symmetries=(Symmetry(names[4], plane="xz"),),
+        ties=(Tie("I3xx", "I6yy", 2.0, 0.01), Tie("mc7x", "c5x")),
+        pinned={"J6xz": 0.02},
+        functions=(UserFunction("heavier", lambda links: links[names[6]].mass - links[3].com[1]),),
+    )
+    p = p_from_theta(model.nominal(), 7) + 0.03 * rng.normal(size=70)
+    for rows in asked.compile(model).all_rows:
+        np.testing.assert_allclose(rows.slopes(p), central(rows.at, p, 1e-6), atol=2e-5)
+
+
+@pytest.mark.parametrize("triangle", [True, False])
 def test_every_body_factor_is_a_possible_body(rng, triangle):
     bodies = BodyFactors(3, 1e-6, triangle)
     x = rng.normal(size=30)
@@ -117,6 +137,33 @@ def test_every_body_factor_is_a_possible_body(rng, triangle):
     for i in range(3):
         own = slice(10 * i + 4, 10 * i + 10)
         np.testing.assert_allclose(bodies.derivative(x)[i], slopes[own, own], atol=1e-8)
+
+
+def test_annealing_starts_where_it_is_told_and_stays_between_its_limits(spatial, rng, monkeypatch):
+    model, base, objective = spatial
+    problem = RetrievalProblem(objective.W @ base.K, objective.y, full_constraints().compile(model))
+    seen = []
+
+    def penalised(_: RetrievalProblem, p: Array, xi: float) -> float:
+        seen.append(p.copy())
+        return xi * float(np.sum((p - 0.3) ** 2))
+
+    monkeypatch.setattr("dynid.regression.retrieval.search._penalised", penalised)
+    lower, upper = rng.uniform(-2.0, -1.0, 20), rng.uniform(1.0, 4.0, 20)
+    start = rng.uniform(-0.5, 0.5, 20)
+    lower[3] = upper[3] = start[3]  # a known value
+    watch = Watch(math.inf)
+    found = SimulatedAnnealing(iterations=5)._annealed(problem, start, 10.0, (lower, upper), rng, watch)
+    np.testing.assert_allclose(seen[0], start, atol=1e-12)
+    assert len(seen) == watch.evaluations > 20
+    assert all(np.all((lower - 1e-12 <= p) & (p <= upper + 1e-12)) for p in seen)
+    assert np.ptp([p[3] for p in seen]) == 0.0
+    assert watch.best == pytest.approx(min(10.0 * np.sum((p - 0.3) ** 2) for p in seen))
+    np.testing.assert_allclose(found, watch.at, atol=1e-12)
+    outside = len(seen)
+    SimulatedAnnealing(iterations=1)._annealed(problem, start + 10.0, 10.0, (lower, upper), rng, watch)
+    free = np.arange(20) != 3
+    np.testing.assert_allclose(seen[outside][free], upper[free])
 
 
 def test_derivatives_of_every_constraint_and_of_the_lagrangian_are_exact(spatial, rng):

@@ -10,7 +10,9 @@ from scipy.optimize import lsq_linear
 
 from dynid.arrays import Array
 from dynid.dynamics import Asymmetric, Coulomb, Offset, Tanh, TorqueModel, Viscous, base_parameters
+from dynid.recording import Conditioning, LowPass
 from dynid.regression import friction_rows
+from dynid.regression.friction.choice import _Search
 from dynid.regression.friction.refine import (
     Picked,
     Rigid,
@@ -21,7 +23,7 @@ from dynid.regression.friction.refine import (
     refined,
     shaped,
 )
-from dynid.regression.friction.rows import N_FOLDS, FrictionRows
+from dynid.regression.friction.rows import N_FOLDS, FrictionRows, _slower
 from dynid.regression.friction.search import (
     FREE,
     HELD,
@@ -75,7 +77,9 @@ def rows() -> FrictionRows:
 WEIGHTS = np.array([2.0, 0.5])
 
 
-def everything(rows: FrictionRows, friction: list[Array], use: list[Array] | None = None) -> tuple[Array, Array]:
+def everything(
+    rows: FrictionRows, friction: list[Array], use: list[Array] | None = None, weights: Array = WEIGHTS
+) -> tuple[Array, Array]:
     """All rows weighted, with the rigid columns and each drive's own friction columns; some rows where `use` says."""
     widths = [F.shape[1] for F in friction]
     A, b = [], []
@@ -83,8 +87,8 @@ def everything(rows: FrictionRows, friction: list[Array], use: list[Array] | Non
         own = np.zeros((len(F), sum(widths)))
         own[:, sum(widths[:j]) : sum(widths[: j + 1])] = F
         keep = slice(None) if use is None else use[j]
-        A.append((np.hstack([rows.Y[j], own]) * WEIGHTS[j])[keep])
-        b.append((rows.tau[j] * WEIGHTS[j])[keep])
+        A.append((np.hstack([rows.Y[j], own]) * weights[j])[keep])
+        b.append((rows.tau[j] * weights[j])[keep])
     return np.vstack(A), np.concatenate(b)
 
 
@@ -105,6 +109,104 @@ def test_the_cost_of_a_curve_is_that_of_fitting_all_rows_with_it(rows):
         assert fixed.cost(tried, np.array([True, True])) == pytest.approx(rest @ rest, rel=1e-6)
         normal = leave_out(rows, j, tried, np.array([FREE, FREE]), shared, WEIGHTS[j])
         assert normal.costs(np.array([[0, 1]]))[0] == pytest.approx(rest @ rest, rel=1e-6)
+
+
+@pytest.mark.parametrize(("every", "step"), [(1, 1), (2, 1), (4, 3), (5, 5), (50, 5)])
+def test_the_search_takes_fewer_samples_a_second_and_averages_the_torque(every, step, rng):
+    motion = exciting_motion(ARM, rng, seconds=3.0)  # at 200 Hz
+    recording = log_of(TorqueModel(ARM), TorqueModel(ARM).nominal(), motion, rng)
+    samples = conditioned(recording)
+    # Six times as many samples a second as 40 over the cut-off; odd, and no more than rows are apart.
+    rate = samples.plan.low_pass.rate_hz
+    plan = replace(samples.plan, low_pass=LowPass(rate / 240.0, rate), every=every)
+    found = _slower(replace(samples, plan=plan))
+    if step == 1:
+        assert found.plan is plan
+        return
+    assert found.plan.low_pass.rate_hz == pytest.approx(rate / step)
+    assert found.plan.low_pass.cutoff_hz == plan.low_pass.cutoff_hz
+    assert found.plan.every == max(1, every // step)
+    for before, after in zip(samples.segments, found.segments, strict=True):
+        n = before.motion.n_samples // step
+        assert after.motion.n_samples == n
+        groups = np.arange(n * step).reshape(n, step)
+        np.testing.assert_allclose(after.tau, before.tau[groups].mean(axis=1))
+        for name in ("t", "q", "dq", "ddq"):
+            np.testing.assert_array_equal(
+                getattr(after.motion, name), getattr(before.motion, name)[groups[:, step // 2]]
+            )
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("coupled", [False, True])
+def test_rows_for_friction_are_the_low_passed_rows_of_the_drives(coupled, known, rng):
+    C = np.array([[1.0, 0.0], [0.5, 1.2]]) if coupled else np.eye(2)
+    model = TorqueModel(replace(ARM, transmission=C) if coupled else ARM)
+    base, theta, logs = base_parameters(model), model.nominal(), []
+    for seconds in (12.0, 8.0):
+        recording = log_of(model, theta, exciting_motion(ARM, rng, seconds=seconds), rng)
+        logs.append(Conditioning(cutoff_hz=5.0, min_velocity=0.1).plan(recording).apply(recording))
+    found = friction_rows(model, None if known else base, logs, 0.9 * theta if known else None)
+    Y, tau, full, fast, time, offset = [], [], [], [], [], 0.0
+    for samples in logs:
+        (segment,), plan = samples.segments, samples.plan
+        motion, pick = segment.motion, slice(plan.low_pass.half_length, None, plan.every)
+        left = segment.tau - model.torque(motion, 0.9 * theta) if known else segment.tau
+        passed = [plan.low_pass.thinned(x, plan.every) for x in (left, segment.tau)]
+        n = len(passed[0])
+        regressor = model.regressor(motion)[:, :, base.independent]
+        wide = plan.low_pass.thinned(regressor.reshape(len(regressor), -1), plan.every).reshape(n, 2, -1)
+        to_motors = np.linalg.inv(C.T)
+        Y.append(np.einsum("ij,njk->nik", to_motors, wide))
+        tau.append(passed[0] @ to_motors.T)
+        full.append(passed[1] @ to_motors.T)
+        fast.append(np.abs(motion.dq[pick][:n]) >= 0.1)
+        time.append(offset + motion.t[pick][:n] - motion.t[0])
+        offset = time[-1][-1]
+    keep, at = np.concatenate(fast), np.concatenate(time)
+    share = (at - at[0]) / (at[-1] - at[0])
+    n_blocks = max(int((at[-1] - at[0]) / 2.0), 12)  # ten over the cut-off of 5 Hz
+    assert not keep.all()
+    for j in range(2):
+        used = keep[:, j]
+        np.testing.assert_allclose(found.tau[j], np.concatenate(tau)[used, j], atol=1e-9)
+        if known:
+            assert found.Y[j].shape[1] == 0
+        else:
+            np.testing.assert_allclose(found.Y[j], np.concatenate(Y)[used, j], atol=1e-9)
+        np.testing.assert_allclose(found.power[j], np.mean(np.concatenate(full)[used, j] ** 2))
+        np.testing.assert_array_equal(found.fold[j], np.minimum(np.floor(share * N_FOLDS), N_FOLDS - 1)[used])
+        np.testing.assert_array_equal(found.block[j], np.minimum(np.floor(share * n_blocks), n_blocks - 1)[used])
+        np.testing.assert_array_equal(found.keep[j], used)
+    motor = [segment.motion.dq @ C.T for log in logs for segment in log.segments]
+    np.testing.assert_allclose(found.speed, np.max(np.abs(np.concatenate(motor)), axis=0))
+
+
+def test_residuals_weights_and_memory_of_the_search_are_those_of_one_joint_fit(rows):
+    search = _Search(rows, True, (False, False))
+    columns = [np.hstack(pair) for pair in zip(rows.columns(Viscous()), rows.columns(Coulomb()), strict=True)]
+
+    def residuals(weights):
+        A, b = everything(rows, columns, weights=weights)
+        miss = b - A @ least(A, b)
+        return [part / w for part, w in zip(np.split(miss, [len(rows.tau[0])]), weights, strict=True)]
+
+    for found, expected in zip(search._residuals(columns, WEIGHTS), residuals(WEIGHTS), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    weights = 1.0 / np.sqrt(rows.power)
+    for _ in range(4):
+        weights = np.array([1.0 / np.sqrt(np.mean(rest**2)) for rest in residuals(weights)])
+    np.testing.assert_allclose(search.weights(columns), weights, rtol=1e-5)
+    counts = []
+    for rest in residuals(WEIGHTS):
+        rest = rest - rest.mean()
+        memory = np.correlate(rest, rest, "full")[len(rest) - 1 :]
+        first = int(np.argmax(memory < 0.0))
+        counts.append(1.0 + 2.0 * np.sum(memory[1:first]) / memory[0])
+    assert search.rows_as_one(columns, WEIGHTS) == pytest.approx(np.median(counts), rel=1e-4)
+    A, b = everything(rows, columns)
+    links = rows.base.lift(least(A, b)[: rows.base.n_base])[: rows.model.n_inertial]
+    np.testing.assert_allclose(search.links(columns, WEIGHTS).ravel(), links, atol=1e-5 * np.abs(links).max())
 
 
 def test_what_was_known_before_counts_as_further_rows_beside_every_fold(rows, rng):

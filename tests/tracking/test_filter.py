@@ -31,7 +31,7 @@ from dynid.tracking import (
     save_checkpoint,
 )
 from dynid.tracking.core import memory_for
-from dynid.tracking.rows import predict_rows
+from dynid.tracking.rows import other_rows, predict_rows
 from tests.robots import BATTERY
 
 PANDA = TorqueModel(load_robot("panda"), friction_models("viscous+coulomb+offset"))
@@ -94,6 +94,9 @@ def test_rows_are_the_model_s_torque_wrench_and_load(robot, rng):
         np.testing.assert_allclose(memory.work.Y[:n, : model.n_params], Y[k], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(memory.work.Y[n : n + 6, : model.n_params], Yb[k], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(memory.work.Y @ state.at(state.x0).theta, memory.work.z, rtol=1e-9, atol=1e-9)
+        others, out = np.concatenate([rng.standard_normal(10 * n), np.zeros(model.n_params + 10 - 10 * n)]), np.zeros(n)
+        other_rows(options.rows, others, memory.work, out)
+        np.testing.assert_allclose(out, Y[k] @ others[: model.n_params], rtol=1e-9, atol=1e-9)
 
 
 def test_the_tool_wrench_of_a_still_load_is_its_weight():

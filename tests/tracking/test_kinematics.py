@@ -51,6 +51,16 @@ def test_the_stream_gives_the_polynomial_through_the_window_half_a_window_late(r
     np.testing.assert_array_equal([s.tau for s in samples], tau[10:-10])
 
 
+def test_even_stamps_that_turn_uneven_keep_no_old_weights(rng):
+    steps = np.concatenate([np.full(60, 0.01), [0.013], np.full(50, 0.01), rng.uniform(0.005, 0.015, 40)])
+    t = np.cumsum(steps)
+    q, dq, ddq = polynomial(t)
+    motion = smoothed(KinematicFilter(half_samples=10), t, q, dq)
+    inner = slice(10, -10)
+    np.testing.assert_allclose(motion.q, q[inner], atol=1e-9)
+    np.testing.assert_allclose(motion.ddq, ddq[inner], atol=1e-6)
+
+
 def test_a_gap_empties_the_window_and_bad_samples_are_counted():
     window = KinematicFilter(half_samples=3, order=3).start(1)
     given = [window.step(Sample(0.01 * k, np.array([0.1 * k]))) for k in range(10)]

@@ -7,7 +7,7 @@ from dynid.chain import InertialParameters, consistency
 from dynid.dynamics import Motion
 from dynid.errors import TrackingError
 from dynid.tracking import LoadEstimate, LoadWatch, Sample, TorqueNoise, load_filter
-from dynid.tracking.load_body import body_scratch, is_body, nearest_body, small_body
+from dynid.tracking.load_body import BARRIER, body_scratch, is_body, nearest_body, small_body
 from tests.tracking.test_contact import PANDA, THETA, flange_jacobian, fourier
 
 LOAD = InertialParameters.from_com(2.0, (0.01, 0.02, 0.12), np.diag([0.01, 0.012, 0.008]))
@@ -153,6 +153,26 @@ def test_the_nearest_body_is_found_from_far_away_and_lies_inside():
         if consistency(InertialParameters(x)).holds and x[0] < 5.0:
             assert distance < 0.5
         assert 0.0 < pi[0] < 5.0
+
+
+def test_the_nearest_body_is_the_most_probable_one():
+    limits, scratch, rng = np.array([5.0, 0.5]), body_scratch(), np.random.default_rng(1)
+    U = np.tril(0.3 * rng.standard_normal((10, 10)), -1) + np.eye(10)
+    D = np.array([0.1, *[0.02] * 3, *[0.02] * 6]) ** 2
+    x, pi = np.array(LOAD.pi) + 0.02 * rng.standard_normal(10), small_body(0.1, 0.5)
+    W = np.linalg.inv(U.T @ np.diag(D) @ U)
+
+    def cost(body):
+        J = InertialParameters(body).pseudo_inertia
+        room = body[0] * 0.25 - np.trace(J[:3, :3])
+        return 0.5 * (body - x) @ W @ (body - x) - BARRIER * np.log(np.linalg.det(J) * room * (5.0 - body[0]))
+
+    for _ in range(20):
+        distance = nearest_body(x, U, D, limits, 2, pi, scratch)
+    assert distance == pytest.approx(0.5 * (pi - x) @ W @ (pi - x), rel=1e-9)
+    # The slope at the minimum, by central differences of a hundredth of a standard deviation, over what a whole one is.
+    for step in np.sqrt(np.diag(np.linalg.inv(W)))[:, None] * np.eye(10):
+        assert abs(cost(pi + 1e-2 * step) - cost(pi - 1e-2 * step)) < 1e-2 * (cost(pi + 1e-1 * step) - cost(pi))
 
 
 def test_a_load_is_printed_the_way_controllers_want_it():

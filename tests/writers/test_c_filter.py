@@ -11,14 +11,20 @@ import numpy as np
 import pytest
 
 import dynid
+from dynid.chain import load_robot
 from dynid.cli import main
+from dynid.dynamics import RotorInertia, TorqueModel
+from dynid.dynamics.friction.table import friction_models
+from dynid.dynamics.kernels.formulas import formula_value
 from dynid.errors import ExportError
 from dynid.regression import save_model
 from dynid.tracking import TrackingOptions, pack_message, replay
+from dynid.tracking.terms import term_arrays
 from dynid.writers.c.c_types import BOOL, DOUBLE, CArray, c_literal, c_type_of
 from dynid.writers.c.check import find_compiler
 from dynid.writers.c.kernels import KernelTranslator
 from dynid.writers.c.load_filter import WARNINGS, load_filter_header, python_steps, run_load_filter
+from dynid.writers.c.term_values import program_lines
 from tests.writers.live_logs import RATE, known_panda, picking
 
 COMPILER = find_compiler()
@@ -39,7 +45,7 @@ def test_a_function_is_translated_with_its_loops_conditions_and_sizes():
     translator = KernelTranslator("t")
     translator.add(summed, [CArray("double", (4,)), DOUBLE, DOUBLE])
     code = translator.code()
-    assert "static double t_summed(const double *x, double limit, double scale)" in code
+    assert "static double t_summed(const double *T_RESTRICT x, double limit, double scale)" in code
     assert "for (i = (4 - 1); i > -(1); i--) {" in code
     with pytest.raises(ExportError, match="has no translation into C"):
         KernelTranslator("t").add(unfit, [BOOL])
@@ -53,6 +59,45 @@ def test_numbers_become_initialisers():
     assert c_literal(np.array([1.0, np.nan, -np.inf])) == "{1.0, NAN, -INFINITY}"
     assert c_literal(np.zeros(0)) == "{0}"
     assert c_type_of(np.zeros((2, 3)), "p") == CArray("double", (2, 3))
+
+
+PROGRAM = """#include <math.h>
+#include <stdio.h>
+static inline double p_sign(double x) { return x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x); }
+static inline double p_maxd(double a, double b) { return b > a ? b : a; }
+static double value(int k, int j, double speed, double acceleration, double path, const double *z) {
+    (void)speed; (void)acceleration; (void)path; (void)j; (void)z;
+@LINES@
+}
+int main(void) {
+    const double z[5] = {0.3, -0.2, 0.7, -4.0, 0.5};
+    int i, k, j;
+    for (i = -2; i <= 2; i++) for (k = 0; k < @PROGRAMS@; k++) for (j = 0; j < @JOINTS@; j++)
+        printf("%.17g\\n", value(k, j, 0.3 * i, 1.5 * i, 0.01 * i, z));
+    return 0;
+}
+"""
+
+
+def test_programs_of_joint_terms_have_the_same_values_in_c(tmp_path):
+    kinds = "viscous+tanh+offset+sigmoid+presliding+load"
+    model = TorqueModel(load_robot("panda"), (RotorInertia(), *friction_models(kinds)))
+    terms, z = term_arrays(model), np.array([0.3, -0.2, 0.7, -4.0, 0.5])
+    for code, numbers in ((terms.code, terms.numbers), (terms.state_code, terms.state_numbers)):
+        lines = "\n".join(program_lines(code, numbers, "p"))
+        source = PROGRAM.replace("@LINES@", lines).replace("@PROGRAMS@", str(len(code))).replace("@JOINTS@", "7")
+        (tmp_path / "programs.c").write_text(source)
+        command = [str(COMPILER), "-std=c11", *WARNINGS, "-o", "programs", "programs.c", "-lm"]
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+        said = subprocess.run([tmp_path / "programs"], capture_output=True, text=True, check=True, timeout=60).stdout
+        stack = np.zeros(code.shape[1])
+        expected = [
+            formula_value.py_func(code[k], numbers[k, j], 0.3 * i, 1.5 * i, 0.01 * i, z, stack)
+            for i in range(-2, 3)
+            for k in range(len(code))
+            for j in range(7)
+        ]
+        np.testing.assert_allclose(np.array(said.split(), dtype=float), expected, rtol=1e-12, atol=1e-15)
 
 
 @pytest.fixture(scope="module")

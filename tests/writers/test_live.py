@@ -1,5 +1,6 @@
 """The live page: a run without a page, what is drawn, who may see it, and the page itself in a real browser."""
 
+import html
 import json
 import socket
 import threading
@@ -41,7 +42,7 @@ def log():
     return picking()
 
 
-def waited(truth, seconds=20.0):
+def waited(truth, seconds=120.0):
     until = time.monotonic() + seconds
     while not truth():
         assert time.monotonic() < until, "never came true"
@@ -216,6 +217,19 @@ def test_texts_of_a_source_are_never_markup(known, log):
     assert "<script" not in health_html(view) + events_html(view) + mass_html(view) + contact_html(view)
     assert "30 N" in contact_html(view)
     assert "&lt;script&gt;" in health_html(view)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("/data/someone/my_logs/run.csv: no joint q7", "run.csv: no joint q7"),
+        (r"cannot read '/srv/a/b.csv' or C:\data\arm\x.csv", "cannot read 'b.csv' or x.csv"),
+        ("2.0 kg at 10 N·m/A, and/or 3/4", "2.0 kg at 10 N·m/A, and/or 3/4"),
+    ],
+)
+def test_no_folder_of_this_machine_reaches_the_page(known, log, said, shown):
+    run = LiveRun(known, SampleIntake.of_log(log), TrackingOptions(payload=True))
+    assert html.unescape(health_html(replace(run.view, health=said))).endswith(f"{shown}</div>")
 
 
 # Who may see it

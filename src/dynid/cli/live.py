@@ -43,7 +43,7 @@ class LiveOptions:
 
 def live(
     model: Path,
-    source: str,
+    source: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
     out: Path | None = None,

@@ -95,7 +95,7 @@ class TrackOptions:
 
 def track(
     model: Path,
-    log: str,
+    log: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
     out: Path | None = None,

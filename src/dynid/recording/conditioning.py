@@ -19,9 +19,11 @@ from dynid.recording.filters import LowPass, motion_bandwidth_hz
 from dynid.recording.recording import Recording
 from dynid.recording.splines import hermite, spline
 
-__all__ = ["Conditioning", "Plan", "Samples"]
+__all__ = ["MOST_KNOTS", "Conditioning", "Plan", "Samples"]
 
 Differentiation = Literal["filter", "spline", "fourier"]
+MOST_KNOTS = 2000
+"""Samples that a smoothing spline has knots at; from twice as many on it leaves samples out."""
 
 CUTOFF_OVER_BANDWIDTH = 10.0
 """Low-pass cut-off over motion bandwidth, as in [Sousa2013]_: ten times the highest harmonic."""
@@ -352,8 +354,8 @@ def _splined(
 
     columns = []
     for values in q.T:
-        # Too many knots make cross-validation slow and gain nothing.
-        step = max(1, len(t) // 2000)
+        # Cross-validation of many knots is slow.
+        step = max(1, len(t) // MOST_KNOTS)
         spline = make_smoothing_spline(t[::step], values[::step])
         columns.append(np.array([spline(grid), spline.derivative(1)(grid), spline.derivative(2)(grid)]))
     stacked = np.array(columns)

@@ -7,7 +7,7 @@ import numpy as np
 from dynid.arrays import Array, Float, Vector3
 from dynid.chain.robot import Robot
 
-__all__ = ["TOUCH_FORCE", "contact_force", "contact_torque", "point_jacobian"]
+__all__ = ["TOUCH_FORCE", "contact_force", "contact_torque", "link_lengths", "point_jacobian"]
 
 TOUCH_FORCE = 50.0
 """Typical force of a contact, N: its torque at a joint is this times half the length of arm beyond it."""
@@ -18,6 +18,12 @@ LEAST_JOINTS = 3
 """Joints before a contact below which its force has directions that no torque shows."""
 LARGEST_RATIO = 1e-2
 """Least over largest singular value of the point's Jacobian below which a direction of the force is not seen."""
+
+
+def link_lengths(robot: Robot) -> Float[Array, " n_dof"]:
+    """Distance (m) from each joint to the next one, or to the tip."""
+    steps = [float(np.linalg.norm(joint.T_parent_joint[:3, 3])) for joint in robot.joints[1:]]
+    return np.maximum([*steps, SHORTEST_ARM], SHORTEST_ARM)
 
 
 def contact_torque(robot: Robot) -> Float[Array, "n_dof n_dof"]:

@@ -18,6 +18,7 @@ from numba import njit
 
 from dynid.arrays import Array
 from dynid.tracking.contact_bands import load_like, observe_contact, touched_link
+from dynid.tracking.decision_rules import Rules
 from dynid.tracking.hypotheses import branch_contact, branch_load, copy_filter, release_contact
 from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
 
@@ -60,56 +61,19 @@ UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
     LOW,
     RISE,
     BEGAN,
-) = range(19)
+    SUDDEN,
+) = range(20)
 """Places of the running numbers."""
-N_NUMBERS = 19
+N_NUMBERS = 20
 """How many there are."""
+STILL_SUDDEN = 0.4
+"""Statistic of a sudden contact over its threshold below which it no longer lasts."""
 LOW_SHARE = 0.25
 """Sum of squares over its threshold below which nothing has begun yet."""
 SETTLING = 0.9
 """Standard deviation of mass over that of the announcement, below which the announcement is refined."""
 NEWTON_STEPS = 2
 """Of the load towards its maximum a posteriori, per sample."""
-
-
-class Rules(NamedTuple):
-    """How sure, and how long, before something is said; s, kg and nats."""
-
-    decide: float = 0.3
-    """Shortest time over which likelihoods are compared, s."""
-    renew: float = 0.5
-    """Time after which a hypothesis that does not lead is branched anew, s."""
-    longest: float = 1.0
-    """Longest time that a hypothesis lives, s."""
-    evidence: float = 6.0
-    """Lead in log-likelihood that decides."""
-    likeness: float = 0.05
-    """Share of what free torques explain that a load may leave to them, and still be a load."""
-    sure: float = 3.0
-    """Standard deviations of mass beyond which its change has a sign."""
-    initial_std: float = 0.1
-    """Standard deviation of mass (kg) at which the first load is known."""
-    patience: float = 3.0
-    """Time after which an arm that looks empty is empty, s."""
-    slow_mass: float = 0.25
-    """Slow change of mass that is announced, kg."""
-    hold: float = 0.5
-    """Time for which it must last, s."""
-    confirm: float = 0.01
-    """Time over which the sum of squares of the external torque is averaged, s."""
-    clear: float = 0.15
-    """Time without external torque after which a contact is over, s."""
-    at_once: float = 0.1
-    """Time within which a contact that is no load at first sight is called; later the likelihoods decide, s."""
-    quick: float = 0.35
-    """Longest rise of the external torque of such a contact, s."""
-    lead: float = 0.03
-    """Time before the external torque left its band at which it may have begun, s."""
-    lag: float = 0.015
-    """Time after that from which on samples count for a hypothesis, s: one that has seen the load before the change is
-    worth less than one that misses its first samples."""
-    keep: float = 0.1
-    """Time for which past states of the filter are kept, s."""
 
 
 class DecisionState(NamedTuple):
@@ -270,7 +234,8 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
         return
     # Errors of the model grow with the torque that is to be explained; free torques follow them, a load does not.
     slack = r.evidence + r.likeness * max(0.0, contact - nothing)
-    explained = picked > nothing + r.evidence and not ended
+    # What was called a contact was no load at first sight: it becomes one only if it lasts.
+    explained = picked > nothing + r.evidence and not ended and n[CALLED] != 1.0
     if explained and (picked > contact + r.evidence or (age >= r.longest and picked > contact - slack)):
         _accept_load(c, s, m, d, r, t)
         return
@@ -328,6 +293,9 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
     contact = s.likelihood[CONTACT] - d.distance[CONTACT]
     phase = d.numbers[PHASE]
     if phase == UNKNOWN:
+        # An innovation that the first load still explains says nothing about the noise.
+        for row in range(s.R.shape[0]):
+            s.spread[0, row], s.spread[1, row] = min(1.0, s.spread[0, row]), min(1.0, s.spread[1, row])
         _first_load(c, s, m, d, r, t, picked - nothing)
     elif phase == KNOWN:
         _known(c, s, m, d, r, t, picked - nothing)
@@ -340,6 +308,21 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
 
 @njit(cache=True, nogil=True)
 @no_type_check
+def _sudden(k, o, c, s, m, d, r, t):
+    """Whether the external torque has jumped as no load makes it jump, or still is where it has jumped to."""
+    n, size, level = d.numbers, o.jumps.numbers[2], k.jumps.threshold
+    if size < LOW_SHARE * level:
+        o.jumps.numbers[3] = t
+    if n[CALLED] == 1.0:
+        return size > STILL_SUDDEN * level
+    if n[PHASE] != KNOWN or size < level or t - n[EXPLAINED] < r.decide or t - o.jumps.numbers[3] > r.sudden:
+        return False
+    value = o.jumps.value
+    return load_like(k, o, c, s, m, value[0], value[1], mass_std(s, NOTHING), r.likeness) > r.evidence
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
 def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     """One sample as it comes, without acceleration, into the contact watch; events are those of `d.events`."""
     d.events[0], d.events[1] = NO_EVENT, NO_EVENT
@@ -348,15 +331,17 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         # The load is another one: what it pulled with until now is no external torque.
         n[RESTART], o.numbers[2] = 0.0, 0.0
         for j in range(q.shape[0]):
-            o.r[j] = 0.0
+            o.r[j], o.jumps.fast[j], o.jumps.base[j] = 0.0, 0.0, 0.0
     dt = t - o.numbers[0]
-    total = observe_contact(k, o, c, s, m, t, q, dq, tau)
+    total = observe_contact(k, o, c, s, m, t, q, dq, tau, n[CALLED] == 1.0)
     if np.isfinite(total) and np.isfinite(dt):
         o.numbers[2] += (total - o.numbers[2]) * dt / (dt + r.confirm)
         total = o.numbers[2]
     if n[PHASE] == UNKNOWN or np.isnan(total):
         return
-    beyond = total > k.threshold
+    strong = total > k.threshold
+    sudden = not strong and _sudden(k, o, c, s, m, d, r, t)
+    beyond = strong or sudden
     if total < LOW_SHARE * k.threshold:
         n[LOW] = t
         if n[PHASE] == KNOWN and n[CALLED] == 0.0:
@@ -376,11 +361,18 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         n[BEYOND] = t
     if n[PHASE] == KNOWN and np.isnan(n[ONSET]):
         n[ONSET], n[QUIET], n[BEGAN] = n[BEYOND], np.inf, n[LOW]
-        n[RISE] = n[BEYOND] - n[LOW]
+        if sudden:
+            n[BEGAN] = min(n[LOW], o.jumps.numbers[3])
+        n[RISE] = n[BEYOND] - n[BEGAN]
     if n[QUIET] <= t:
         n[QUIET] = np.inf
     # Slow errors of load and friction come slowly; so do contacts that can wait for the likelihoods.
     at_once = t - n[BEYOND] < r.at_once and n[BEYOND] - n[LOW] < r.quick
-    if at_once and n[CALLED] != 1.0 and load_like(k, o, c, s, m, q, mass_std(s, NOTHING), r.likeness) > r.evidence:
-        n[CALLED], n[LINK] = 1.0, touched_link(k, o.r, o.band)
+    if (
+        at_once
+        and n[CALLED] != 1.0
+        and (sudden or load_like(k, o, c, s, m, o.r, o.band, mass_std(s, NOTHING), r.likeness) > r.evidence)
+    ):
+        n[CALLED], n[SUDDEN] = 1.0, 1.0 if sudden else 0.0
+        n[LINK] = touched_link(k, o.jumps.value[0], o.jumps.value[1]) if sudden else touched_link(k, o.r, o.band)
         _say(d, CONTACT_BEGAN)

@@ -7,7 +7,7 @@ from typing import no_type_check
 from numba import njit
 
 from dynid.tracking.load_bank import CONTACT, NOTHING, PICKED
-from dynid.tracking.load_gauss import N_ERRORS, N_LOAD, spread_load
+from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS, spread_load
 
 __all__ = ["branch_contact", "branch_load", "copy_filter", "release_contact"]
 
@@ -16,14 +16,14 @@ __all__ = ["branch_contact", "branch_load", "copy_filter", "release_contact"]
 @no_type_check
 def copy_filter(s, source, target):
     """Let one filter of the bank go on as another."""
-    for a in range(N_LOAD):
+    for a in range(LOAD_SIZE):
         s.p[target, a], s.D[target, a], s.pi[target, a] = s.p[source, a], s.D[source, a], s.pi[source, a]
-        for i in range(N_LOAD):
+        for i in range(LOAD_SIZE):
             s.U[target, a, i] = s.U[source, a, i]
     for r in range(s.R.shape[0]):
         for i in range(N_ERRORS):
             s.e[target, r, i] = s.e[source, r, i]
-            for a in range(N_LOAD):
+            for a in range(LOAD_SIZE):
                 s.B[target, r, i, a] = s.B[source, r, i, a]
             for j in range(N_ERRORS):
                 s.C[target, r, i, j] = s.C[source, r, i, j]
@@ -37,10 +37,10 @@ def branch_load(c, s, m, source):
     copy_filter(s, source, PICKED)
     if s.touched[PICKED] > 0.0:
         _unmark(c, s, PICKED)
-    for way in range(N_LOAD):
-        for a in range(N_LOAD):
+    for way in range(LOAD_SIZE):
+        for a in range(LOAD_SIZE):
             m.k[a] = c.jump[way, a]
-        spread_load(s.U[PICKED], s.D[PICKED], s.B[PICKED], s.C[PICKED], m.k, 1.0, m.f, m.knows)
+        spread_load(s.U[PICKED], s.D[PICKED], s.B[PICKED], s.C[PICKED], m.k, -1, 1.0, m.f, m.knows)
     s.likelihood[NOTHING], s.likelihood[PICKED] = 0.0, 0.0
 
 
@@ -62,7 +62,7 @@ def _unmark(c, s, b):
     s.touched[b] = 0.0
     for r in range(s.R.shape[0]):
         s.e[b, r, 0] = 0.0
-        for a in range(N_LOAD):
+        for a in range(LOAD_SIZE):
             s.B[b, r, 0, a] = 0.0
         for i in range(N_ERRORS):
             s.C[b, r, 0, i], s.C[b, r, i, 0] = 0.0, 0.0

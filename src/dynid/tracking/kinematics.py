@@ -19,38 +19,35 @@ __all__ = ["KinematicFilter", "KinematicStream"]
 
 MAX_ORDER = 7
 """Highest degree of the polynomial, for which the Gram matrix below has its eight columns."""
+EVEN = 1e-6
+"""Difference of steps between samples, over the step, up to which they count as the same: less than clocks jitter."""
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def window_weights(t, centre, order, G, W):
+def window_weights(t, centre, order, n_derivatives, G, W):
     """Fill W[k] with the weights of the k-th time derivative at `centre` of the polynomial through the window."""
-    n, n_coefficients = t.shape[0], order + 1
+    n, n_coefficients, moments = t.shape[0], order + 1, G[9]
     width = max(t[n - 1] - centre, centre - t[0])
-    for a in range(n_coefficients):
-        for b in range(n_coefficients):
-            G[a, b] = 0.0
+    inverse = 1.0 / width
+    for d in range(2 * order + 1):
+        moments[d] = 0.0
     for i in range(n):
-        u = (t[i] - centre) / width
+        u = (t[i] - centre) * inverse
         power = 1.0
         for d in range(2 * order + 1):
-            a = min(d, order)
-            G[a, d - a] += power
+            moments[d] += power
             power *= u
     # Entries of a Gram matrix of powers depend only on the sum of their indices.
-    for a in range(n_coefficients):
-        for b in range(n_coefficients):
-            d = a + b
-            G[a, b] = G[min(d, order), d - min(d, order)]
     for j in range(n_coefficients):
         for i in range(j, n_coefficients):
-            total = G[i, j]
+            total = moments[i + j]
             for k in range(j):
                 total -= G[i, k] * G[j, k]
             G[i, j] = total / G[j, j] if i > j else np.sqrt(max(total, 1e-300))
     c = G[8]
     scale = 1.0
-    for k in range(3):
+    for k in range(n_derivatives):
         for i in range(n_coefficients):
             total = 1.0 if i == k else 0.0
             for j in range(i):
@@ -61,9 +58,9 @@ def window_weights(t, centre, order, G, W):
             for j in range(i + 1, n_coefficients):
                 total -= G[j, i] * c[j]
             c[i] = total / G[i, i]
-        scale *= max(k, 1) / (width if k > 0 else 1.0)
+        scale *= max(k, 1) * (inverse if k > 0 else 1.0)
         for i in range(n):
-            u = (t[i] - centre) / width
+            u = (t[i] - centre) * inverse
             total = c[order]
             for j in range(order - 1, -1, -1):
                 total = total * u + c[j]
@@ -72,19 +69,38 @@ def window_weights(t, centre, order, G, W):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def smooth(t, q, dq, order, centre, G, W, out):
-    """Rows of out: q, dq, ddq at sample `centre` of the window; dq may be empty."""
-    window_weights(t, t[centre], order, G, W)
-    for j in range(q.shape[1]):
+def smooth(t, q, dq, order, centre, even, G, W, out):
+    """Rows of out: q, dq, ddq at sample `centre` of the window; dq may be empty.
+
+    `even` is the step between samples (s), for how many samples it has been the same, and how many derivatives W has:
+    once it has been the same for a whole window, W is what it was. Its second number is zero where a window starts.
+    """
+    n, n_dof, wanted = t.shape[0], q.shape[1], 2 if dq.shape[0] > 0 else 3
+    step = t[n - 1] - t[n - 2]
+    even[1] = even[1] + 1.0 if abs(step - even[0]) <= EVEN * step else 1.0
+    if even[1] == 1.0:
+        even[0] = step
+    if even[1] <= n or even[2] < wanted:
+        window_weights(t, t[centre], order, wanted, G, W)
+        even[2] = wanted
+    for j in range(n_dof):
         out[0, j], out[1, j], out[2, j] = 0.0, 0.0, 0.0
-        for i in range(t.shape[0]):
-            out[0, j] += W[0, i] * q[i, j]
-            if dq.shape[0] > 0:
-                out[1, j] += W[0, i] * dq[i, j]
-                out[2, j] += W[1, i] * dq[i, j]
-            else:
-                out[1, j] += W[1, i] * q[i, j]
-                out[2, j] += W[2, i] * q[i, j]
+    for pair in range((n + 1) // 2):
+        # Two samples at a time; an odd one out comes first, with itself and no weight.
+        b = 2 * pair + 1 - n % 2
+        a = max(b - 1, 0)
+        share = 1.0 if a < b else 0.0
+        place, rate, more, faster = W[0, b], W[1, b], share * W[0, a], share * W[1, a]
+        if dq.shape[0] > 0:
+            for j in range(n_dof):
+                out[0, j] += place * q[b, j] + more * q[a, j]
+                out[1, j] += place * dq[b, j] + more * dq[a, j]
+                out[2, j] += rate * dq[b, j] + faster * dq[a, j]
+        else:
+            for j in range(n_dof):
+                out[0, j] += place * q[b, j] + more * q[a, j]
+                out[1, j] += rate * q[b, j] + faster * q[a, j]
+                out[2, j] += W[2, b] * q[b, j] + share * W[2, a] * q[a, j]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +145,8 @@ class KinematicStream:
         self._t, self._q, self._dq = np.zeros(2 * n), np.zeros((2 * n, n_dof)), np.zeros((2 * n, n_dof))
         self._kept: list[Sample | None] = [None] * n
         self._n, self._count, self._place, self._last = n, 0, 0, -np.inf
-        self._G, self._W, self._out = np.zeros((9, 8)), np.zeros((3, n)), np.zeros((3, n_dof))
+        self._even, self._G = np.zeros(3), np.zeros((10, 16))
+        self._W, self._out = np.zeros((3, n)), np.zeros((3, n_dof))
 
     def step(self, sample: Sample) -> Sample | None:
         """The sample of half a window ago with its motion filled in (rad, s); None while the window fills."""
@@ -139,7 +156,7 @@ class KinematicStream:
             self.n_skipped += 1
             return None
         if self._count and sample.t - self._last > self.options.gap:
-            self._count, self._place = 0, 0
+            self._count, self._place, self._even[1] = 0, 0, 0.0
             self.n_restarts += 1
         self._last = sample.t
         for place in (self._place, self._place + self._n):
@@ -156,5 +173,5 @@ class KinematicStream:
         assert middle is not None
         dq = self._dq[window] if velocity is not None else self._dq[:0]
         half, order = self.options.half_samples, self.options.order
-        smooth(self._t[window], self._q[window], dq, order, half, self._G, self._W, self._out)
+        smooth(self._t[window], self._q[window], dq, order, half, self._even, self._G, self._W, self._out)
         return middle._replace(q=self._out[0].copy(), dq=self._out[1].copy(), ddq=self._out[2].copy())

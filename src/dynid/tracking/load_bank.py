@@ -25,15 +25,17 @@ from numba import njit
 from dynid.arrays import Array
 from dynid.tracking.load_body import BodyScratch, nearest_body
 from dynid.tracking.load_gauss import (
+    LOAD_SIZE,
     N_ERRORS,
-    N_LOAD,
     absorb_row_of_errors,
     absorb_row_of_load,
+    errors_by_load,
     row_variance,
     spread_load,
 )
-from dynid.tracking.rows import RowArrays, Work, predict_rows
-from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity
+from dynid.tracking.load_noise import OUTLIER, adapt_noise, sweep_friction
+from dynid.tracking.rows import RowArrays, Work, other_rows, predict_rows
+from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity, renew_loaded_terms
 
 __all__ = [
     "CONTACT",
@@ -51,12 +53,6 @@ __all__ = [
 NOTHING, PICKED, CONTACT, SAVED, OLDER = range(5)
 """Filters of the bank: the load is what it was; it changed; something touches the arm. The last two do not run: they
 are what the first was a moment ago, so that a hypothesis starts from before the change, not from its first samples."""
-OUTLIER = 4.0
-"""Standard deviations beyond which a row counts less: its weight falls as one over its size (Huber)."""
-LEAST_NOISE, MOST_NOISE = 0.05, 4.0
-"""White noise of a row over that of the identified model, at least and at most."""
-SLOWEST = 0.02
-"""Pace of slow errors over that of the model, at least: smooth errors change less from sample to sample."""
 
 
 class LoadConstants(NamedTuple):
@@ -121,6 +117,12 @@ class LoadState(NamedTuple):
     """(n_rows,) variances of the white noise."""
     pace: Array
     """(n_rows,) how fast slow errors change over what the model says; at most 1."""
+    spread: Array
+    """(2, n_rows) variance of an innovation over that of the filter, in motion and at standstill. Below 1 errors of
+    successive samples are alike, and the filter rightly counts each for less than one; above 1 the noise of the row is
+    larger by that for now."""
+    speed: Array
+    """(n_dof,) velocities of the sample before, rad/s or m/s."""
     pi: Array
     """(5, 10) the loads: always bodies, SI."""
     likelihood: Array
@@ -155,10 +157,14 @@ class LoadMemory(NamedTuple):
     """(n_rows, 10) rows of the load."""
     gears: Array
     """(n_dof,) torque that loads the gears, N·m or N."""
+    swept: Array
+    """(n_rows,) variance of friction that passed through standstill since the sample before, (N·m)² or N²;"""
+    more: Array
+    """(n_rows,) and of noise that is larger for now."""
     loads: Array
     """(n_dof,) the same with the load."""
     fade: Array
-    """(n_rows,) what a step of time leaves of each slow error."""
+    """(n_rows + 2,) what a step of time leaves of each slow error, of a contact, and of offset, friction and gain."""
     moved: Array
     """(10,) how far the load's mean has moved in this sample, SI."""
     he: Array
@@ -179,28 +185,31 @@ class LoadMemory(NamedTuple):
 @no_type_check
 def predict_arm(c, s, m, dt, q, dq, ddq):
     """The arm's torque and the load's rows at a sample; friction goes on from the sample before."""
-    n, n_rows = q.shape[0], s.R.shape[0]
+    n_rows = s.R.shape[0]
     if np.isnan(s.before[0]):
         begin_path(c.terms, q, dq, c.standstill_speed, s.before, s.z, m.stack)
     else:
         keep_to_velocity(q, dq, dt, s.before)
         follow_path(c.terms, q, s.before, s.z, m.stack)
-    if c.gear.shape[0] > 0:
-        predict_rows(c.rows, q, dq, ddq, c.gear, m.work)
-        for j in range(n):
-            m.gears[j] = m.work.z[j]
     predict_rows(c.rows, q, dq, ddq, c.theta, m.work)
     last = c.theta.shape[0] - 10
     for r in range(n_rows):
         m.rigid[r] = m.work.z[r]
         for a in range(10):
             m.H[r, a] = m.work.Y[r, last + a]
+    if c.gear.shape[0] > 0:
+        other_rows(c.rows, c.gear, m.work, m.gears)
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def _loaded_terms(c, s, m, q, dq, ddq, pi):
-    """Joint terms with a load π on the gears, friction of the model, and the friction per torque on the gears."""
+def _loaded_terms(c, s, m, q, dq, ddq, pi, first):
+    """Joint terms with a load π on the gears, friction of the model, and the friction per torque on the gears.
+
+    Those of the `first` filter are those of all others where no friction depends on the load.
+    """
+    if not first and c.gear.shape[0] == 0:
+        return
     n, n_rows, n_terms = dq.shape[0], s.R.shape[0], c.own.shape[1]
     loads = m.loads
     for j in range(n):
@@ -208,7 +217,10 @@ def _loaded_terms(c, s, m, q, dq, ddq, pi):
         for a in range(10):
             total += m.H[j, a] * pi[a]
         loads[j] = total
-    fill_terms(c.terms, q, dq, ddq, loads, s.z, m.stack, m.terms)
+    if first:
+        fill_terms(c.terms, q, dq, ddq, loads, s.z, m.stack, m.terms)
+    else:
+        renew_loaded_terms(c.terms, dq, ddq, loads, s.z, m.stack, m.terms)
     for r in range(n_rows):
         m.arm[r] = m.rigid[r]
     for j in range(n):
@@ -238,104 +250,110 @@ def _time_update(c, s, b, dt, dq, m):
     """Forget the slow errors, let the load walk, let offset, friction and gain drift."""
     e, B, C, n_rows = s.e[b], s.B[b], s.C[b], s.R.shape[0]
     touched = s.touched[b] > 0.0
-    keep, slower = np.exp(-dt / c.touch_time), np.exp(-dt / c.drift_time)
+    fades, drift = m.fade, c.drift
+    keep, slower = fades[n_rows], fades[n_rows + 1]
     for r in range(n_rows):
-        fade = keep if touched else m.fade[r]
+        fade = keep if touched else fades[r]
         for i in range(N_ERRORS):
             scale = fade if i == 0 else slower
             e[r, i] *= scale
-            for a in range(N_LOAD):
+            for a in range(LOAD_SIZE):
                 B[r, i, a] *= scale
             for j in range(N_ERRORS):
                 C[r, i, j] *= scale * (fade if j == 0 else slower)
-            C[r, i, i] += c.drift[r, i] * c.drift[r, i] * (1.0 - scale * scale)
+            C[r, i, i] += drift[r, i] * drift[r, i] * (1.0 - scale * scale)
         std = c.touch[r] if touched else c.slow[r]
         variance = std * std
         if r < dq.shape[0] and abs(dq[r]) < c.standstill_speed[r]:
             variance += c.standstill[r] * c.standstill[r]
-        C[r, 0, 0] += variance * (1.0 - fade * fade)
+        C[r, 0, 0] += variance * (1.0 - fade * fade) + m.swept[r]
     # The load walks along one axis a sample, as far as is due to all of them.
-    turn = int(s.t[1] % N_LOAD)
-    for a in range(N_LOAD):
+    turn = int(s.t[1] % LOAD_SIZE)
+    for a in range(LOAD_SIZE):
         m.k[a] = 0.0
     m.k[turn] = c.walk[turn]
-    spread_load(s.U[b], s.D[b], B, C, m.k, dt * N_LOAD, m.f, m.knows)
+    spread_load(s.U[b], s.D[b], B, C, m.k, turn, dt * LOAD_SIZE, m.f, m.knows)
 
 
+# Arrays one by one: to hand over all of a named tuple takes longer than the row.
 @njit(cache=True, nogil=True)
 @no_type_check
-def _rows_of(c, s, b, m, n_dof, r):
-    """Fill he and k with row r of the measurement at the filter's load; return what it predicts there."""
-    e, B, p, pi, he, k, moved = s.e[b, r], s.B[b, r], s.p[b], s.pi[b], m.he, m.k, m.moved
-    carried, gain, predicted = 0.0, 1.0, m.arm[r]
-    for a in range(N_LOAD):
-        carried += m.H[r, a] * pi[a]
+def _rows_of(e, B, p, pi, moved, H, friction, per_load, is_joint, he, k):
+    """Fill he and k with a row of the measurement at the filter's load; return what it predicts beyond the arm."""
+    predicted, gain = 0.0, 1.0
+    for a in range(LOAD_SIZE):
+        predicted += H[a] * pi[a]
+    # The arm already has the friction that the load adds at π; the rest is linear in the load.
     he[0], he[1], he[2], he[3] = 1.0, 0.0, 0.0, 0.0
-    # arm[] already holds the friction that the load adds at π; the rest is linear in the load.
-    predicted += carried
-    if r < n_dof:
-        he[1], he[2], he[3] = 1.0, m.friction[r], carried
-        gain += m.extra[0, r] + e[3]
-        for a in range(N_LOAD):
+    if is_joint:
+        he[1], he[2], he[3] = 1.0, friction, predicted
+        gain += per_load + e[3]
+        for a in range(LOAD_SIZE):
             gain += B[3, a] * moved[a]
+    errors_by_load(B, he, k)
     for i in range(N_ERRORS):
-        now = e[i]
-        for a in range(N_LOAD):
-            now += B[i, a] * moved[a]
-        predicted += he[i] * now
-    for a in range(N_LOAD):
-        k[a] = gain * m.H[r, a]
-        predicted += k[a] * (p[a] + moved[a] - pi[a])
+        predicted += he[i] * e[i]
+    for a in range(LOAD_SIZE):
+        h = gain * H[a]
+        predicted += k[a] * moved[a] + h * (p[a] + moved[a] - pi[a])
+        k[a] += h
     return predicted
 
 
 @njit(cache=True, nogil=True)
 @no_type_check
 def _absorb(c, s, b, m, tau, dt, adapt):
-    """Absorb every finite row of a sample; return the NIS over the number of rows, scaled to all rows."""
+    """Absorb every finite row of a sample; return the NIS of its innovations, scaled to all rows."""
     p, U, D, e, B, C, R = s.p[b], s.U[b], s.D[b], s.e[b], s.B[b], s.C[b], s.R
     n_rows, n_dof, moved = R.shape[0], c.own.shape[0], m.moved
-    nis, likelihood, count = 0.0, 0.0, 0
-    for a in range(N_LOAD):
+    pi, H, he, k, seen, f, gains = s.pi[b], m.H, m.he, m.k, m.seen, m.f, m.b
+    nis, likelihood, volume, count = 0.0, 0.0, 1.0, 0
+    for a in range(LOAD_SIZE):
         moved[a] = 0.0
     for r in range(n_rows):
         if not np.isfinite(tau[r]):
             continue
-        innovation = tau[r] - _rows_of(c, s, b, m, n_dof, r)
-        own, whole = row_variance(U, D, B[r], C[r], m.he, m.k, m.seen, m.f)
-        noise, S = R[r], whole + R[r]
-        ratio = innovation * innovation / S
-        size = np.sqrt(ratio)
-        nis += ratio
+        friction = m.friction[r] if r < n_dof else 0.0
+        per_load = m.extra[0, r] if r < n_dof else 0.0
+        carried = _rows_of(e[r], B[r], p, pi, moved, H[r], friction, per_load, r < n_dof, he, k)
+        innovation = tau[r] - m.arm[r] - carried
+        own, whole = row_variance(U, D, C[r], he, k, seen, f)
+        resting = 1 if r < n_dof and abs(s.speed[r]) < c.standstill_speed[r] else 0
+        spread, swept = s.spread[resting, r], m.swept[r]
+        expected = spread * (whole + R[r] - swept) + swept
+        nis += innovation * innovation / expected
         count += 1
-        if size > OUTLIER:
-            likelihood -= OUTLIER * (size - 0.5 * OUTLIER) + 0.5 * np.log(S)
+        if b == NOTHING:
+            m.more[r] = max(0.0, spread - 1.0) * (whole + R[r] - swept)
+        noise, S = R[r] + m.more[r], whole + R[r] + m.more[r]
+        if adapt:
+            adapt_noise(c, s, r, resting, innovation, whole + R[r], expected, swept, dt)
+        ratio = innovation * innovation / S
+        volume *= S
+        if ratio > OUTLIER * OUTLIER:
+            size = np.sqrt(ratio)
+            likelihood -= OUTLIER * (size - 0.5 * OUTLIER)
             noise += S * (size / OUTLIER - 1.0)
         else:
-            likelihood -= 0.5 * (ratio + np.log(S))
+            likelihood -= 0.5 * ratio
         # The errors of a row are those at the load with which the sample began, until all rows are absorbed.
         there = innovation
-        for a in range(N_LOAD):
-            there += m.k[a] * moved[a]
-        absorb_row_of_errors(e[r], B[r], C[r], m.k, own + noise, there, m.seen)
-        S = absorb_row_of_load(U, D, m.f, own + noise, m.b)
-        for a in range(N_LOAD):
-            moved[a] += m.b[a] * innovation / S
-        if adapt:
-            pace = min(0.05, dt / c.noise_time)
-            push = min(ratio, OUTLIER * OUTLIER) - 1.0
-            least, most = c.white[r] * LEAST_NOISE, c.white[r] * MOST_NOISE
-            value = R[r] * (1.0 + pace * (noise / S) * push)
-            R[r] = min(most * most, max(least * least, value))
-            fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
-            s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + pace * min(1.0, fresh / S) * push)))
-    for a in range(N_LOAD):
+        for a in range(LOAD_SIZE):
+            there += k[a] * moved[a]
+        absorb_row_of_errors(e[r], B[r], C[r], k, own + noise, there, seen)
+        S = absorb_row_of_load(U, D, f, own + noise, gains)
+        step = innovation / S
+        for a in range(LOAD_SIZE):
+            moved[a] += gains[a] * step
+    for a in range(LOAD_SIZE):
         p[a] += moved[a]
     for r in range(n_rows):
         for i in range(N_ERRORS):
-            for a in range(N_LOAD):
-                e[r, i] += B[r, i, a] * moved[a]
-    s.likelihood[b] += likelihood
+            step = 0.0
+            for a in range(LOAD_SIZE):
+                step += B[r, i, a] * moved[a]
+            e[r, i] += step
+    s.likelihood[b] += likelihood - 0.5 * np.log(volume)
     return nis * n_rows / max(count, 1)
 
 
@@ -350,15 +368,19 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
         return False
     dt = 0.0 if np.isnan(s.t[0]) else min(t - s.t[0], c.gap)
     predict_arm(c, s, m, dt, q, dq, ddq)
+    sweep_friction(c, s, m, dq)
     for r in range(s.R.shape[0]):
         m.fade[r] = np.exp(-dt * s.pace[r] / c.memory[r])
+    m.fade[s.R.shape[0]], m.fade[s.R.shape[0] + 1] = np.exp(-dt / c.touch_time), np.exp(-dt / c.drift_time)
     for b in range(3):
         if not active[b]:
             continue
-        _loaded_terms(c, s, m, q, dq, ddq, s.pi[b])
+        _loaded_terms(c, s, m, q, dq, ddq, s.pi[b], b == NOTHING)
         _time_update(c, s, b, dt, dq, m)
         nis = _absorb(c, s, b, m, tau, dt, b == NOTHING and not active[CONTACT] and s.touched[b] == 0.0)
-        distance[b] = nearest_body(s.p[b], s.U[b], s.D[b], c.limits, n_newton, s.pi[b], m.body)
+        # One body a sample: between two samples a load moves by far less than it is unsure by.
+        if int(s.t[1] % 2) == b % 2:
+            distance[b] = nearest_body(s.p[b], s.U[b], s.D[b], c.limits, n_newton, s.pi[b], m.body)
         if b == NOTHING:
             s.t[2] = nis
     s.t[0] = t

@@ -61,7 +61,6 @@ class BodyScratch(NamedTuple):
     V: Array
     """(4, 4) its inverse."""
     dJ: Array
-    """(4, 4) pseudo-inertia of a step."""
     H: Array
     """(10, 10) Hessian, then its factors."""
     g: Array
@@ -69,7 +68,7 @@ class BodyScratch(NamedTuple):
     trial: Array
     start: Array
     rise: Array
-    """(10,) slope of the room within the reach."""
+    """(10,) slope of the room within the reach; zero but for mass and moments of inertia."""
     W: Array
     """(10, 10) P⁻¹ of the ten parameters."""
     T: Array
@@ -126,16 +125,18 @@ def is_body(pi, limits, J):
     if not (J[0, 0] + J[1, 1] + J[2, 2] < pi[0] * limits[1] * limits[1] and pi[0] < limits[0]):
         return False
     for k in range(4):
-        for i in range(k, 4):
+        total = J[k, k]
+        for c in range(k):
+            total -= J[k, c] * J[k, c]
+        if not total > 0.0:
+            return False
+        J[k, k] = np.sqrt(total)
+        inverse = 1.0 / J[k, k]
+        for i in range(k + 1, 4):
             total = J[i, k]
             for c in range(k):
                 total -= J[i, c] * J[k, c]
-            if i == k:
-                if not total > 0.0:
-                    return False
-                J[k, k] = np.sqrt(total)
-            else:
-                J[i, k] = total / J[k, k]
+            J[i, k] = total * inverse
     return True
 
 
@@ -143,17 +144,20 @@ def is_body(pi, limits, J):
 @no_type_check
 def _inverse_of_factor(L, out):
     """(L Lᵀ)⁻¹ of a 4×4 lower triangular factor."""
-    for c in range(4):
-        for i in range(4):
-            total = 1.0 if i == c else 0.0
-            for k in range(i):
-                total -= L[i, k] * out[k, c]
-            out[i, c] = total / L[i, i]
-        for i in range(3, -1, -1):
-            total = out[i, c]
-            for k in range(i + 1, 4):
-                total -= L[k, i] * out[k, c]
-            out[i, c] = total / L[i, i]
+    r0, r1, r2, r3 = 1.0 / L[0, 0], 1.0 / L[1, 1], 1.0 / L[2, 2], 1.0 / L[3, 3]
+    a10 = -L[1, 0] * r0 * r1
+    a21 = -L[2, 1] * r1 * r2
+    a32 = -L[3, 2] * r2 * r3
+    a20 = -(L[2, 0] * r0 + L[2, 1] * a10) * r2
+    a31 = -(L[3, 1] * r1 + L[3, 2] * a21) * r3
+    a30 = -(L[3, 0] * r0 + L[3, 1] * a10 + L[3, 2] * a20) * r3
+    out[0, 0], out[1, 1] = r0 * r0 + a10 * a10 + a20 * a20 + a30 * a30, r1 * r1 + a21 * a21 + a31 * a31
+    out[2, 2], out[3, 3] = r2 * r2 + a32 * a32, r3 * r3
+    out[1, 0], out[2, 0], out[3, 0] = r1 * a10 + a21 * a20 + a31 * a30, r2 * a20 + a32 * a30, r3 * a30
+    out[2, 1], out[3, 1], out[3, 2] = r2 * a21 + a32 * a31, r3 * a31, r3 * a32
+    for i in range(4):
+        for k in range(i):
+            out[k, i] = out[i, k]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -190,27 +194,25 @@ def _solve(H, g, step):
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
-def _information(U, D, W, T):
-    """W = P⁻¹ of P = U D Uᵀ, U unit upper triangular and stored by columns; T = U⁻¹ by rows."""
+def _information(U, D, W, T, inverse, row):
+    """W = P⁻¹ of P = U D Uᵀ, U unit upper triangular; it and its inverse T are stored by columns."""
     for j in range(10):
-        # Row i of T: T U = 1, column by column.
-        for i in range(j + 1):
-            T[i, j] = 1.0 if i == j else -U[j, i]
+        for i in range(j):
+            T[j, i] = -U[j, i]
+        T[j, j] = 1.0
         for k in range(j - 1, 0, -1):
+            push = U[j, k]
             for i in range(k):
-                T[i, j] += T[i, k] * -U[j, k]
+                T[j, i] -= push * T[k, i]
     for i in range(10):
+        inverse[i] = 1.0 / D[i]
+        for k in range(i + 1):
+            row[k] = T[i, k] * inverse[k]
         for j in range(i, 10):
-            W[i, j] = 0.0
-    for k in range(10):
-        inverse = 1.0 / D[k]
-        for i in range(k, 10):
-            push = T[k, i] * inverse
-            for j in range(i, 10):
-                W[i, j] += push * T[k, j]
-    for i in range(10):
-        for j in range(i):
-            W[i, j] = W[j, i]
+            total = 0.0
+            for k in range(i + 1):
+                total += row[k] * T[j, k]
+            W[i, j], W[j, i] = total, total
 
 
 @njit(cache=True, nogil=True)
@@ -265,7 +267,6 @@ def _cost(x, limits, pi, m):
     if not is_body(pi, limits, m.J):
         return np.inf, np.inf
     distance = _distance(m.W, x, pi)
-    # The determinant is a product of squares; one logarithm of all.
     inside = m.J[0, 0] * m.J[1, 1] * m.J[2, 2] * m.J[3, 3]
     room = pi[0] * limits[1] * limits[1] - 0.5 * (pi[4] + pi[6] + pi[9])
     return distance, distance - BARRIER * (2.0 * np.log(inside) + np.log(room) + np.log(limits[0] - pi[0]))
@@ -281,7 +282,7 @@ def nearest_body(x, U, D, limits, n_steps, pi, m):
     or from the body with the mean's mass and moment, whichever is likelier, and goes on by Newton steps that are
     shortened until they make it likelier. `limits` are the largest mass (kg) and the reach (m).
     """
-    _information(U, D, m.W, m.T)
+    _information(U, D, m.W, m.T, m.g, m.step)
     for _ in range(n_steps):
         if not _newton_step(x, limits, pi, m):
             break
@@ -343,8 +344,7 @@ def _length(limits, pi, m):
     slope = 0.0
     for a in range(10):
         slope += m.rise[a] * step[a]
-    left = step[0] / (limits[0] - pi[0])
-    return np.sqrt(total + slope * slope + left * left)
+    return np.sqrt(total + slope * slope + (step[0] / (limits[0] - pi[0])) ** 2)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -356,11 +356,12 @@ def _curvature(V, g, H):
             # Second moments stand where the inertia has the same axes.
             a = 4 + (i * i + i) // 2 + j if i < 3 else (1 + j) % 4
             g[a] = V[i, j] if i == j else 2.0 * V[i, j]
-            for k in range(4):
+            for k in range(i + 1):
                 for c in range(k + 1):
                     b = 4 + (k * k + k) // 2 + c if k < 3 else (1 + c) % 4
                     total = V[i, k] * V[j, c] + V[i, c] * V[j, k]
-                    H[a, b] = total * (0.5 if i == j else 1.0) * (1.0 if k == c else 2.0)
+                    total *= (0.5 if i == j else 1.0) * (1.0 if k == c else 2.0)
+                    H[a, b], H[b, a] = total, total
     xx, yy, zz = g[4], g[6], g[9]
     g[4], g[6], g[9] = 0.5 * (yy + zz - xx), 0.5 * (xx + zz - yy), 0.5 * (xx + yy - zz)
     g[5], g[7], g[8] = -g[5], -g[7], -g[8]
@@ -385,8 +386,6 @@ def _newton_step(x, limits, pi, m):
     _curvature(m.V, g, H)
     room = pi[0] * limits[1] * limits[1] - 0.5 * (pi[4] + pi[6] + pi[9])
     left = limits[0] - pi[0]
-    for a in range(10):
-        rise[a] = 0.0
     rise[0] = limits[1] * limits[1] / room
     rise[4], rise[6], rise[9] = -0.5 / room, -0.5 / room, -0.5 / room
     g[0] -= 1.0 / left
@@ -395,6 +394,7 @@ def _newton_step(x, limits, pi, m):
         pull = 0.0
         for k in range(10):
             pull += W[a, k] * (pi[k] - x[k])
+        for k in range(a + 1):
             H[a, k] = W[a, k] + BARRIER * (H[a, k] + rise[a] * rise[k])
         g[a] = pull - BARRIER * (g[a] + rise[a])
     return _solve(H, g, m.step)

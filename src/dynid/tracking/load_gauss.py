@@ -23,9 +23,17 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
-__all__ = ["N_ERRORS", "N_LOAD", "absorb_row_of_errors", "absorb_row_of_load", "row_variance", "spread_load"]
+__all__ = [
+    "LOAD_SIZE",
+    "N_ERRORS",
+    "absorb_row_of_errors",
+    "absorb_row_of_load",
+    "errors_by_load",
+    "row_variance",
+    "spread_load",
+]
 
-N_LOAD = 10
+LOAD_SIZE = 10
 """States of the load."""
 N_ERRORS = 4
 """States of each row: slow error, offset, friction and drive gain."""
@@ -38,10 +46,11 @@ def add_direction(U, D, variance, a):
     for j in range(D.shape[0] - 1, -1, -1):
         push = a[j]
         d = D[j] + variance * push * push
-        if d <= 0.0:
+        if push == 0.0 or d <= 0.0:
             continue
-        gain = push * variance / d
-        variance = variance * D[j] / d
+        share = variance / d
+        gain = push * share
+        variance = share * D[j]
         D[j] = d
         for i in range(j):
             left = a[i] - push * U[j, i]
@@ -51,20 +60,20 @@ def add_direction(U, D, variance, a):
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
-def spread_load(U, D, B, C, u, variance, w, moved):
+def spread_load(U, D, B, C, u, only, variance, w, moved):
     r"""Let the load move by a random length along u (used up): P' = P + variance·u uᵀ, and what the rows know of it.
 
     With :math:`w = P^{-1} u`, :math:`\beta = \sigma^2 / (1 + \sigma^2 u^T w)` and :math:`b_r = B_r u`, exactly
     :math:`B_r' = B_r - \beta b_r w^T` and :math:`\beta b_r b_s^T` more covariance of the errors of rows r and s.
-    `moved` (n_rows, 5) is scratch.
+    `only` is the one state along which u points, −1 where it points along more; `moved` (n_rows, 5) is scratch.
     """
-    for i in range(N_LOAD):
+    for i in range(LOAD_SIZE):
         w[i] = u[i]
-    for j in range(N_LOAD - 1, -1, -1):
+    for j in range(LOAD_SIZE - 1 if only < 0 else only, -1, -1):
         for i in range(j):
             w[i] -= U[j, i] * w[j]
     along = 0.0
-    for j in range(N_LOAD):
+    for j in range(LOAD_SIZE):
         total = w[j] / D[j]
         for i in range(j):
             total -= U[j, i] * w[i]
@@ -75,13 +84,17 @@ def spread_load(U, D, B, C, u, variance, w, moved):
         square = 0.0
         for i in range(N_ERRORS):
             total = 0.0
-            for a in range(N_LOAD):
-                total += B[r, i, a] * u[a]
+            if only < 0:
+                for a in range(LOAD_SIZE):
+                    total += B[r, i, a] * u[a]
+            else:
+                total = B[r, i, only] * u[only]
             moved[r, i] = total
             if C[r, i, i] > 0.0:
                 square += total * total / C[r, i, i]
-            for a in range(N_LOAD):
-                B[r, i, a] -= share * total * w[a]
+            push = share * total
+            for a in range(LOAD_SIZE):
+                B[r, i, a] -= push * w[a]
         moved[r, N_ERRORS] = np.sqrt(square)
         sizes += moved[r, N_ERRORS]
     for r in range(B.shape[0]):
@@ -95,19 +108,23 @@ def spread_load(U, D, B, C, u, variance, w, moved):
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
-def row_variance(U, D, B, C, he, k, seen, f):
-    """Variance of heᵀe + hᵀπ given π, and over all; k is h, and becomes h + Bᵀhe, seen becomes C he and f Uᵀk."""
+def errors_by_load(B, he, k):
+    """Fill k with Bᵀhe: what heᵀe changes by with the load."""
+    for a in range(LOAD_SIZE):
+        k[a] = he[0] * B[0, a] + he[1] * B[1, a] + he[2] * B[2, a] + he[3] * B[3, a]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
+def row_variance(U, D, C, he, k, seen, f):
+    """Variance of heᵀe + hᵀπ given π, and over all, with k = h + Bᵀhe; seen becomes C he and f Uᵀk."""
     own = 0.0
     for i in range(N_ERRORS):
-        total = 0.0
-        for j in range(N_ERRORS):
-            total += C[i, j] * he[j]
+        total = C[i, 0] * he[0] + C[i, 1] * he[1] + C[i, 2] * he[2] + C[i, 3] * he[3]
         seen[i] = total
         own += total * he[i]
-        for a in range(N_LOAD):
-            k[a] += he[i] * B[i, a]
     whole = own
-    for j in range(N_LOAD):
+    for j in range(LOAD_SIZE):
         total = k[j]
         for i in range(j):
             total += U[j, i] * k[i]
@@ -120,13 +137,14 @@ def row_variance(U, D, B, C, he, k, seen, f):
 @no_type_check
 def absorb_row_of_load(U, D, f, own, b):
     """Bierman's update of the load by a row with f = Uᵀk and noise `own`; return the variance S: b/S is the gain."""
-    alpha = own
-    for j in range(N_LOAD):
+    alpha, inverse = own, 1.0 / own
+    for j in range(LOAD_SIZE):
         v = D[j] * f[j]
-        back = -f[j] / alpha
+        back = -f[j] * inverse
         before = alpha
         alpha += v * f[j]
-        D[j] *= before / alpha
+        inverse = 1.0 / alpha
+        D[j] *= before * inverse
         for i in range(j):
             old, gain = U[j, i], b[i]
             U[j, i] = old + gain * back
@@ -139,10 +157,11 @@ def absorb_row_of_load(U, D, f, own, b):
 @no_type_check
 def absorb_row_of_errors(e, B, C, k, own, innovation, seen):
     """The same of one row's errors given the load; the innovation is that at the load which e belongs to."""
+    inverse = 1.0 / own
     for i in range(N_ERRORS):
-        gain = seen[i] / own
+        gain = seen[i] * inverse
         e[i] += gain * innovation
-        for a in range(N_LOAD):
+        for a in range(LOAD_SIZE):
             B[i, a] -= gain * k[a]
         for j in range(N_ERRORS):
             C[i, j] -= gain * seen[j]

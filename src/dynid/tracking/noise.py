@@ -112,11 +112,12 @@ def torque_noise(known: IdentifiedModel, guess: Float[Array, " n_dof"]) -> Torqu
     least = 1e-3 * guess
     offset, friction = _drift(model, theta, found.drift)
     slow, standstill, speed = np.maximum(found.slow_std, least), found.standstill_std, found.standstill_speed
+    # Logs come to rest a few times only; what holds the arm there is friction, and can be any part of it.
+    standstill = np.maximum(standstill, STANDSTILL_SHARE * _dry_friction(model, theta))
+    speed = np.maximum(speed, STANDSTILL_SPEED * _speed_limits(model))
     if found.source == ONE_LOG:
         slow = np.maximum(slow, UNSEEN_SHARE * _dry_friction(model, theta))
         offset, friction = np.maximum(offset, OFFSET_DRIFT * slow), np.maximum(friction, FRICTION_DRIFT)
-        standstill = np.maximum(standstill, STANDSTILL_SHARE * _dry_friction(model, theta))
-        speed = np.maximum(speed, STANDSTILL_SPEED * _speed_limits(model))
     return TorqueNoise(
         white=np.maximum(found.white_std, least),
         slow=slow,

@@ -26,6 +26,7 @@ __all__ = [
     "RowArrays",
     "Work",
     "needs_columns",
+    "other_rows",
     "predict_rows",
     "row_arrays",
     "work_for",
@@ -341,6 +342,30 @@ def outward(a, q, dq, ddq, w):
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
+def other_rows(a, theta, w, out):
+    """Fill `out` with as many rows as it has, of links of parameters θ at the motion of the last `outward`."""
+    parent, row, column, S = a.parent, a.row, a.column, a.S
+    Es, Xs, f = w.E, w.X, w.f
+    n_bodies = parent.shape[0]
+    for i in range(n_bodies):
+        c = column[i]
+        if c >= 0:
+            _wrench(Xs[i], theta[c : c + 10], f[i])
+        else:
+            for r in range(6):
+                f[i, r] = 0.0
+    for i in range(n_bodies - 1, -1, -1):
+        if 0 <= row[i] < out.shape[0]:
+            power = 0.0
+            for r in range(6):
+                power += S[i, r] * f[i, r]
+            out[row[i]] = power
+        if parent[i] >= 0:
+            pass_on(Es[i], f[i], f[parent[i]])
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+@no_type_check
 def predict_rows(a, q, dq, ddq, theta, w):
     """Fill w.z with the predicted rows at θ and w.Y with their derivatives by the active columns.
 
@@ -348,15 +373,10 @@ def predict_rows(a, q, dq, ddq, theta, w):
     """
     outward(a, q, dq, ddq, w)
     parent, row, column, active, needed, S = a.parent, a.row, a.column, a.active, a.needed, a.S
-    Es, Xs, s, f, Y, z = w.E, w.X, w.s, w.f, w.Y, w.z
+    Es, Xs, s, Y, z = w.E, w.X, w.s, w.Y, w.z
     n_bodies = parent.shape[0]
     for i in range(n_bodies):
         c, up = column[i], parent[i]
-        if c >= 0:
-            _wrench(Xs[i], theta[c : c + 10], f[i])
-        else:
-            for r in range(6):
-                f[i, r] = 0.0
         if not needed[i]:
             continue
         E, X = Es[i], Xs[i]
@@ -374,12 +394,5 @@ def predict_rows(a, q, dq, ddq, theta, w):
                 if row[j] >= 0:
                     _project(s[i, j], X, Y[row[j], c : c + 10])
                 j = parent[j]
-    for i in range(n_bodies - 1, -1, -1):
-        if row[i] >= 0:
-            power = 0.0
-            for r in range(6):
-                power += S[i, r] * f[i, r]
-            z[row[i]] = power
-        if parent[i] >= 0:
-            pass_on(Es[i], f[i], f[parent[i]])
+    other_rows(a, theta, w, z)
     add_joint_terms(a, dq, ddq, theta, w)

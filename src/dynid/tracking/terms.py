@@ -29,7 +29,10 @@ __all__ = [
     "follow_path",
     "keep_to_velocity",
     "links_on_gears",
+    "renew_loaded_terms",
+    "state_value",
     "term_arrays",
+    "term_value",
 ]
 
 
@@ -54,6 +57,8 @@ class TermArrays(NamedTuple):
     """(n_states, length) operations of each state after a step along the path."""
     state_numbers: Array
     """(n_states, n_dof, length)"""
+    state_mask: Array
+    """(n_states, n_dof) 1 where a joint has a term of the state, 0 where it has not."""
     transmission: Array
     """(n_dof, n_dof) motor over joint velocities; the unit matrix without coupling."""
     gear: Array
@@ -63,14 +68,16 @@ class TermArrays(NamedTuple):
 def term_arrays(model: TorqueModel) -> TermArrays:
     """The joint terms of a model as compiled code takes them (SI)."""
     n_dof, n_states = model.n_dof, sum(joint_model.n_states for joint_model in model.joint_models)
-    columns, steps, masks, loaded, first = [], [], [], [], 0
+    columns, steps, masks, kept, loaded, first = [], [], [], [], [], 0
     for joint_model in model.joint_models:
         shape = [np.broadcast_to(np.array(row, dtype=float), (n_dof,)) for row in joint_model.shape]
         placed = [_placed(term.column, first, n_states) for term in joint_model.terms]
         columns.append(programs(placed, shape, n_dof))
         # A model's own states stand together; its steps see no others.
         steps.append(programs([_placed(step, first, n_states) for step in joint_model.next_states], shape, n_dof))
-        masks += [[float(joint_model.on(j)) for j in range(n_dof)]] * len(placed)
+        on = [float(joint_model.on(j)) for j in range(n_dof)]
+        masks += [on] * len(placed)
+        kept += [on] * joint_model.n_states
         loaded += ["load" in term.column.inputs for term in joint_model.terms]
         first += joint_model.n_states
     C = model.robot.transmission
@@ -79,6 +86,7 @@ def term_arrays(model: TorqueModel) -> TermArrays:
         np.array(masks).reshape(-1, n_dof),
         np.array(loaded, dtype=bool),
         *_stacked(steps, n_dof),
+        np.array(kept).reshape(-1, n_dof),
         np.eye(n_dof) if C is None else np.array(C),
         np.eye(n_dof) if C is None else np.linalg.inv(C.T),
     )
@@ -113,6 +121,20 @@ def links_on_gears(model: TorqueModel) -> Float[Array, "n_links 10"] | None:
 
 @njit(cache=True, nogil=True)
 @no_type_check
+def term_value(a, k, j, speed, acceleration, z, stack):
+    """Column of term k at joint j."""
+    return formula_value(a.code[k], a.numbers[k, j], speed, acceleration, 0.0, z, stack)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def state_value(a, k, j, path, z, stack):
+    """State k of joint j after a step along its path."""
+    return formula_value(a.state_code[k], a.state_numbers[k, j], 0.0, 0.0, path, z, stack)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
 def follow_path(a, q, before, z, stack):
     """Move the states z (n_dof, n_states + 2) of all joints from positions `before` to q, which `before` becomes."""
     n, C, n_states = q.shape[0], a.transmission, a.state_code.shape[0]
@@ -123,7 +145,8 @@ def follow_path(a, q, before, z, stack):
         if path == 0.0:
             continue
         for s in range(n_states):
-            z[j, s] = formula_value(a.state_code[s], a.state_numbers[s, j], 0.0, 0.0, path, z[j], stack)
+            if a.state_mask[s, j] != 0.0:
+                z[j, s] = state_value(a, s, j, path, z[j], stack)
     for j in range(n):
         before[j] = q[j]
 
@@ -168,7 +191,24 @@ def fill_terms(a, q, dq, ddq, load, z, stack, out):
         for k in range(n_terms):
             out[j, k] = 0.0
             if a.mask[k, j] != 0.0:
-                out[j, k] = formula_value(a.code[k], a.numbers[k, j], speed, acceleration, 0.0, z[j], stack)
+                out[j, k] = term_value(a, k, j, speed, acceleration, z[j], stack)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def renew_loaded_terms(a, dq, ddq, load, z, stack, out):
+    """The columns of `fill_terms` that depend on the load of the gears, at another load."""
+    n, C, last = dq.shape[0], a.transmission, a.state_code.shape[0]
+    for j in range(n):
+        speed, acceleration, gear = 0.0, 0.0, 0.0
+        for k in range(n):
+            speed += C[j, k] * dq[k]
+            acceleration += C[j, k] * ddq[k]
+            gear += a.gear[j, k] * load[k]
+        z[j, last] = gear
+        for k in range(a.code.shape[0]):
+            if a.loaded[k] and a.mask[k, j] != 0.0:
+                out[j, k] = term_value(a, k, j, speed, acceleration, z[j], stack)
 
 
 @njit(cache=True, nogil=True)

@@ -13,8 +13,8 @@ from dynid.arrays import Array, Float, Transform, freeze_arrays
 from dynid.chain.inertia import INERTIAL_UNITS
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
-from dynid.tracking import contact_bands, decisions, load_bank, load_gauss
-from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_torque
+from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank, load_gauss
+from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_torque, link_lengths
 from dynid.tracking.health import Health, health_sentences, nis_band
 from dynid.tracking.load import KNOCK, EventKind, LoadEstimate, LoadEvent
 from dynid.tracking.load_body import typical_bodies
@@ -22,7 +22,7 @@ from dynid.tracking.noise import TorqueNoise
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays
 from dynid.tracking.samples import Sample, TrackedParameters
 from dynid.tracking.terms import links_on_gears, term_arrays
-from dynid.tracking.watch_state import contact_state, decision_state, filter_bank
+from dynid.tracking.watch_state import contact_state, decision_state, filter_bank, hear_held, hold, step_held
 
 __all__ = ["LoadWatch", "LoadWatcher"]
 
@@ -180,6 +180,12 @@ class LoadWatch:
             prior=0.5 * self.max_mass * self.scale[:4],
             touch=np.array(contact_torque(model.robot)[-1]),
             link_touch=contact_torque(model.robot),
+            link_prior=np.log(link_lengths(model.robot)),
+            jumps=contact_jumps.JumpConstants(
+                usual=contact_jumps.jump_variance(noise.white, noise.slow, noise.memory, 1.0 / self.rate_hz),
+                force=np.full(3, TOUCH_FORCE),
+                threshold=float(contact_jumps.JUMP_TAILS * stats.chi2.isf(share, 3)),
+            ),
         )
 
     @cached_property
@@ -211,11 +217,15 @@ class LoadWatcher:
         self.options = options
         self.constants, self.bands, self.rules = options.constants, options.bands, options.rules
         self.state, self.memory = filter_bank(self.constants, [options.prior(mass) for mass in options.prior_masses])
-        self.contact = contact_state(self.constants)
+        self.contact = contact_state(self.constants, self.bands.jumps)
         self.decision = decision_state()
         n = options.model.n_dof
-        self._q, self._dq, self._ddq = np.zeros((3, n))
+        self._q, self._dq, self._ddq = np.zeros(n), np.zeros(n), np.zeros(n)
         self._tau = np.full(options.n_rows, np.nan)
+        self._held = hold(
+            self.bands, self.contact, self.constants, self.state, self.memory, self.decision, self.rules,
+            self._q, self._dq, self._ddq, self._tau,
+        )  # fmt: skip
         self._heard = False
         self.n_absorbed = 0
         """Samples in the estimate."""
@@ -254,7 +264,7 @@ class LoadWatcher:
     def covariance(self) -> Float[Array, "10 10"]:
         """Of the ten parameters (SI), with the uncertainty of drive gains and friction."""
         b = self._best
-        half = (np.triu(self.state.U[b].T, 1) + np.eye(load_gauss.N_LOAD)) * np.sqrt(self.state.D[b])
+        half = (np.triu(self.state.U[b].T, 1) + np.eye(load_gauss.LOAD_SIZE)) * np.sqrt(self.state.D[b])
         return half @ half.T
 
     @property
@@ -315,19 +325,7 @@ class LoadWatcher:
             raise TrackingError("contacts need velocities and torques; log dq and tau")
         self._q[:], self._dq[:] = sample.q, sample.dq
         self._tau[: len(self._q)] = sample.tau
-        decisions.hear(
-            self.bands,
-            self.contact,
-            self.constants,
-            self.state,
-            self.memory,
-            self.decision,
-            self.rules,
-            float(sample.t),
-            self._q,
-            self._dq,
-            self._tau,
-        )
+        hear_held(self._held, float(sample.t))
         return self._events(float(sample.t))
 
     def step(self, sample: Sample) -> tuple[LoadEvent, ...]:
@@ -343,19 +341,7 @@ class LoadWatcher:
         self._tau[:n] = sample.tau
         if len(self._tau) > n:
             self._tau[n:] = np.nan if sample.base_wrench is None else sample.base_wrench
-        taken = decisions.watch_sample(
-            self.constants,
-            self.state,
-            self.memory,
-            self.decision,
-            self.rules,
-            float(sample.t),
-            self._q,
-            self._dq,
-            self._ddq,
-            self._tau,
-        )
-        if not taken:
+        if not step_held(self._held, float(sample.t)):
             self.n_skipped += 1
             return heard
         self.n_absorbed += 1
@@ -382,7 +368,8 @@ class LoadWatcher:
             return LoadEvent(kind, t, mass, torque, std, t - float(n[decisions.BEGAN]))
         # While it comes, what is seen now; once it is over, what was seen where it was strongest.
         now = kind == "contact" and n[decisions.LINK] >= 0.0
-        torque, band = (torque, self.contact.band.copy()) if now else self.contact.peak.copy()
+        seen = self.contact.jumps.value if n[decisions.SUDDEN] > 0.0 else np.array([torque, self.contact.band])
+        torque, band = seen.copy() if now else self.contact.peak.copy()
         link, robot = int(contact_bands.touched_link(self.bands, torque, band)), self.options.model.robot
         nature: Literal["knock", "push"] = "knock" if n[decisions.RISE] < KNOCK else "push"
         delay = t - float(n[decisions.BEGAN]) if kind == "contact" else np.nan

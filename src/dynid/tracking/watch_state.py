@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, no_type_check
 
 import numpy as np
+from numba import njit, types
+from numba.experimental import structref
 
 from dynid.arrays import Array, Float
-from dynid.tracking import contact_bands, decisions, load_bank
+from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank
 from dynid.tracking.load_body import body_scratch, small_body
-from dynid.tracking.load_gauss import N_ERRORS, N_LOAD
+from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS
 from dynid.tracking.rows import work_for
 
-__all__ = ["contact_state", "decision_state", "filter_bank"]
+__all__ = ["contact_state", "decision_state", "filter_bank", "hear_held", "hold", "step_held"]
 
 FIRST_MASS = 0.01
 """Mass of the body that every filter starts from, over the heaviest load."""
+HELD = ("bands", "contact", "constants", "state", "memory", "decision", "rules", "q", "dq", "ddq", "tau")
+"""What compiled code holds of a watcher: its parts, and the sample of now (SI)."""
 
 
 def filter_bank(
@@ -28,14 +33,16 @@ def filter_bank(
     factors = [_factors(prior) for prior in priors]
     max_mass, reach = (float(limit) for limit in c.limits)
     state = load_bank.LoadState(
-        p=np.zeros((n_filters, N_LOAD)),
+        p=np.zeros((n_filters, LOAD_SIZE)),
         U=np.stack([U for U, _ in factors]),
         D=np.stack([D for _, D in factors]),
         e=np.zeros((n_filters, n_rows, N_ERRORS)),
-        B=np.zeros((n_filters, n_rows, N_ERRORS, N_LOAD)),
+        B=np.zeros((n_filters, n_rows, N_ERRORS, LOAD_SIZE)),
         C=np.stack([variances[:, :, None] * np.eye(N_ERRORS)] * n_filters),
         R=c.white**2,
         pace=np.ones(n_rows),
+        spread=np.ones((2, n_rows)),
+        speed=np.full(n, np.nan),
         pi=np.stack([small_body(FIRST_MASS * max_mass, reach)] * n_filters),
         likelihood=np.zeros(n_filters),
         touched=np.zeros(n_filters),
@@ -54,15 +61,17 @@ def filter_bank(
         extra=np.zeros((2, n)),
         H=np.zeros((n_rows, 10)),
         gears=np.zeros(n),
+        swept=np.zeros(n_rows),
+        more=np.zeros(n_rows),
         loads=np.zeros(n),
-        fade=np.zeros(n_rows),
-        moved=np.zeros(N_LOAD),
+        fade=np.zeros(n_rows + 2),
+        moved=np.zeros(LOAD_SIZE),
         he=np.zeros(N_ERRORS),
-        k=np.zeros(N_LOAD),
+        k=np.zeros(LOAD_SIZE),
         seen=np.zeros(N_ERRORS),
         knows=np.zeros((n_rows, N_ERRORS + 1)),
-        f=np.zeros(N_LOAD),
-        b=np.zeros(N_LOAD),
+        f=np.zeros(LOAD_SIZE),
+        b=np.zeros(LOAD_SIZE),
     )
     return state, memory
 
@@ -75,7 +84,7 @@ def _factors(P: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, 
     return np.ascontiguousarray((L / half).T), half**2
 
 
-def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
+def contact_state(c: load_bank.LoadConstants, jumps: contact_jumps.JumpConstants) -> contact_bands.BandState:
     """The contact watch before the first sample."""
     n, n_states = len(c.own), len(c.terms.state_code)
     z = np.zeros
@@ -98,6 +107,20 @@ def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
         acceleration=z(n),
         H=z((n, 4)),
         A=z((4, 5)),
+        impulse=z(n),
+        shake=z(n),
+        near=z(n),
+        jumps=contact_jumps.JumpState(
+            fast=z(n),
+            base=z(n),
+            value=np.ones((2, n)),
+            between=z(n),
+            usual=np.array(jumps.usual),
+            J=z((n, 3)),
+            A=z((3, 4)),
+            frame=z(24),
+            numbers=z(4),
+        ),
         numbers=np.array([np.nan, 0.0, 0.0, 0.0]),
     )
 
@@ -105,7 +128,46 @@ def contact_state(c: load_bank.LoadConstants) -> contact_bands.BandState:
 def decision_state() -> decisions.DecisionState:
     """The decision before the first sample: the load is unknown."""
     numbers = np.full(decisions.N_NUMBERS, np.nan)
-    numbers[[decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART]] = 0.0
+    numbers[
+        [decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART, decisions.SUDDEN]
+    ] = 0.0
     numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
     numbers[decisions.LAST_BEYOND] = -np.inf
     return decisions.DecisionState(numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64))
+
+
+@structref.register
+class WatchPartsType(types.StructRef):  # type: ignore[misc]
+    """Kind of `WatchParts` in compiled code."""
+
+    def preprocess_fields(self, fields: Any) -> Any:
+        """Types without values: any number of a kind will do."""
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+class WatchParts(structref.StructRefProxy):  # type: ignore[misc]
+    """All arrays of a watcher behind one pointer: to hand over each one anew takes longer than a step."""
+
+
+structref.define_proxy(WatchParts, WatchPartsType, list(HELD))
+
+
+@njit(cache=True)
+@no_type_check
+def hold(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau):
+    """The parts of a watcher as compiled code holds them; the arrays stay the same."""
+    return WatchParts(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def hear_held(w, t):
+    """`decisions.hear` of the sample that is held."""
+    decisions.hear(w.bands, w.contact, w.constants, w.state, w.memory, w.decision, w.rules, t, w.q, w.dq, w.tau)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def step_held(w, t):
+    """`decisions.watch_sample` of the sample that is held."""
+    return decisions.watch_sample(w.constants, w.state, w.memory, w.decision, w.rules, t, w.q, w.dq, w.ddq, w.tau)

@@ -23,7 +23,6 @@ from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.bootstrap import bootstrap as resample
 from dynid.regression.coloured import coloured_estimate
 from dynid.regression.estimate import Estimate, Estimator, FitError
-from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.friction.rows import never_reversing
 from dynid.regression.least_squares import unexcited
 from dynid.regression.model import IdentifiedModel
@@ -44,7 +43,7 @@ from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import ChosenJson, findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule, Purpose
-from dynid.workflow.fitting import FittedRows, fitted_rows, with_link_numbers
+from dynid.workflow.fitting import FittedRows, fitted_rows, quick_fit, refits_itself, with_link_numbers
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions, picture_notes
 from dynid.workflow.logs import Log
@@ -276,7 +275,7 @@ def _left_out(
     estimator = job.fit.made_estimator(job.seed)
     if held_out or estimator.needs_rows:
         return None
-    if without is not None and len(logs) == 1 and not logs[0].is_long and _refits_itself(estimator):
+    if without is not None and len(logs) == 1 and not logs[0].is_long and refits_itself(estimator):
         return without.error
     return left_out_error(regression, partial(job.fit.fit, seed=job.seed))
 
@@ -352,13 +351,7 @@ def _model(
 def _left_out_runs(job: IdentifyJob, estimate: Estimate, fit: FittedRows) -> LeftOut | None:
     """What the model leaves of runs, or segments, that are left out of the fit in turn."""
     estimator = job.fit.made_estimator(job.seed)
-    refit = estimator.fit if _refits_itself(estimator) else Feasible().fit
-    return left_out_runs(fit.model, fit.base, fit.runs, refit, estimate)
-
-
-def _refits_itself(estimator: Estimator) -> bool:
-    """Refits take factors, and must be quick; what they predict hardly depends on the estimator."""
-    return not estimator.needs_rows and estimator.name != "retrieval"
+    return left_out_runs(fit.model, fit.base, fit.runs, quick_fit(estimator), estimate)
 
 
 def _sample_noise(estimate: Estimate, samples: Samples) -> Float[Array, " n_dof"]:

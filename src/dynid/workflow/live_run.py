@@ -41,6 +41,8 @@ RATE_SAMPLES, RATE_PATIENCE = 60, 2.0
 """Samples, or time in s, over which the rate of a source is measured before the filter starts."""
 BEHIND = 0.3
 """Time in s from the arrival of a sample to its estimate beyond which the run is said to be behind."""
+LINGER = 2.0
+"""Time in s that a contact which is over stays in view: a knock takes a tenth of a second, a glance longer."""
 BREATHER = 1.0
 """Time in s before the filter starts again after an error."""
 
@@ -83,7 +85,7 @@ class LiveRun:
         self._asked: deque[Callable[[], None]] = deque()
         self._thread = threading.Thread(target=self._run, name="dynid live", daemon=True)
         self._next_view, self._cpu = 0.0, 0.0
-        self._touched = ""
+        self._touched, self._seen_contact = "", -np.inf
         self._predicted = LiveTorque(known, 100, 1.0 / VIEWS_PER_SECOND)
         self.view = self._first_view()
         """The latest."""
@@ -108,19 +110,19 @@ class LiveRun:
 
     def reset(self) -> None:
         """Forget the load and start again."""
-        self._ask(lambda: self._start_again("reset"))
+        self._asked.append(lambda: self._start_again("reset"))
 
     def tare(self) -> None:
         """What the arm carries now is part of it: the load starts from there."""
-        self._ask(self._tare)
+        self._asked.append(self._tare)
 
     def mark(self, text: str = "mark") -> None:
         """Put a mark into the list of events."""
-        self._ask(lambda: self._note(text))
+        self._asked.append(lambda: self._note(text))
 
     def record_anew(self) -> None:
         """Forget the samples kept so far."""
-        self._ask(self._samples.clear)
+        self._asked.append(self._samples.clear)
 
     def use(self, known: IdentifiedModel, why: str) -> None:
         """Go on with another model."""
@@ -129,7 +131,7 @@ class LiveRun:
             self.known = known
             self._start_again(why)
 
-        self._ask(change)
+        self._asked.append(change)
 
     def recording(self, since: float = -np.inf) -> Recording:
         """What was kept of the samples, from time `since` (s) on, as a log.
@@ -159,9 +161,6 @@ class LiveRun:
     def events(self) -> tuple[LiveEvent, ...]:
         """What happened so far, the oldest first."""
         return tuple(self._events)
-
-    def _ask(self, what: Callable[[], None]) -> None:
-        self._asked.append(what)
 
     # The thread.
 
@@ -251,9 +250,14 @@ class LiveRun:
         self._events.append(LiveEvent(event.t, event.kind, event.mass, detail))
 
     def _contact(self, watcher: LoadWatcher, q: Float[Array, " n_dof"]) -> LiveContact | None:
-        if not watcher.in_contact:
-            return None
-        return live_contact(self.known.robot, q, self._touched, watcher.external_torque)
+        """What touches the arm; of what is over, for a while, what it was when it was strongest."""
+        now, before = time.monotonic(), self.view.contact
+        if watcher.in_contact:
+            self._seen_contact = now
+            found = live_contact(self.known.robot, q, self._touched, watcher.external_torque)
+            weaker = before is not None and found is not None and before.name == found.name and before.size > found.size
+            return before if weaker else found
+        return before if now - self._seen_contact < LINGER else None
 
     def _note(self, kind: str) -> None:
         self._events.append(LiveEvent(self.view.t, kind, self.view.load.mass))

@@ -69,7 +69,8 @@ class LiveTorque:
         if not np.all(np.isfinite(q)) or (with_dq and not np.all(np.isfinite(dq))):
             return None
         out = np.zeros((3, n))
-        smooth(t, q, dq if with_dq else dq[:0], ORDER, half, np.zeros((9, 8)), np.zeros((3, self.n_window)), out)
+        scratch = np.zeros(3), np.zeros((10, 16)), np.zeros((3, self.n_window))
+        smooth(t, q, dq if with_dq else dq[:0], ORDER, half, *scratch, out)
         self._motion.append(out)
         path = np.array(self._motion)
         motion = Motion(self._period * np.arange(float(len(path))), path[:, 0], path[:, 1], path[:, 2])

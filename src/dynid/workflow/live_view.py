@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dynid.arrays import Array, Float, Vector3, freeze_arrays
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
@@ -29,7 +31,7 @@ class LiveEvent:
 
 @dataclass(frozen=True, eq=False)
 class LiveContact:
-    """What touches the arm now."""
+    """What touches the arm."""
 
     link: int
     """Index of the link."""
@@ -41,6 +43,11 @@ class LiveContact:
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    @property
+    def size(self) -> float:
+        """Of the force, N."""
+        return float(np.linalg.norm(self.force))
+
 
 @dataclass(frozen=True, eq=False)
 class LiveView:
@@ -51,7 +58,7 @@ class LiveView:
     q: Float[Array, " n_dof"]
     load: LoadEstimate
     contact: LiveContact | None
-    """What touches the arm now; None where nothing does."""
+    """What touches the arm, or has just touched it; None where nothing does."""
     mass: Float[Array, "n_points 3"]
     """Time in s, mass and its standard deviation in kg, over the last minute."""
     torque: Float[Array, "n_times n_lines"]

@@ -10,7 +10,7 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError
-from dynid.recording.conditioning import Plan, Samples
+from dynid.recording.conditioning import MOST_KNOTS, Plan, Samples
 from dynid.recording.encoder import encoder_noise, period_of
 from dynid.recording.recording import Recording
 from dynid.regression.attenuation import attenuation
@@ -19,10 +19,10 @@ from dynid.regression.problem import compress
 from dynid.regression.rows import SampleRows
 from dynid.validation.left_out import left_out_error
 
-__all__ = ["attenuation_words", "choose_motion"]
+__all__ = ["LEAST_GAIN", "attenuation_words", "choose_motion"]
 
-_GAIN = 0.02
-"""Relative: a smoothing other than the low-pass must lower the left-out error by more than this."""
+LEAST_GAIN = 0.02
+"""Relative: what is taken in the place of the usual must lower the left-out error by more than this."""
 
 
 def choose_motion(model: TorqueModel, base: BaseParameters, recording: Recording, plan: Plan) -> tuple[Plan, Samples]:
@@ -46,7 +46,7 @@ def choose_motion(model: TorqueModel, base: BaseParameters, recording: Recording
         found[name] = (other, smoothed, _left_out(model, base, smoothed))
     errors = {name: error for name, (_, _, error) in found.items()}
     best = min(errors, key=lambda name: errors[name])
-    if not errors[best] < (1.0 - _GAIN) * errors["low-pass"]:
+    if not errors[best] < (1.0 - LEAST_GAIN) * errors["low-pass"]:
         best = "low-pass"
     told = ", ".join(f"{name} {error:.3g} %" for name, error in errors.items() if np.isfinite(error))
     chosen, smoothed, _ = found[best]
@@ -78,7 +78,9 @@ def attenuation_words(
 
 
 def _others(recording: Recording, plan: Plan) -> dict[str, Plan]:
-    plans = {"smoothing spline": replace(plan, differentiation="spline")}
+    # A spline that leaves samples out averages less noise than a low-pass, which takes them all.
+    whole = recording.n_samples < 2 * MOST_KNOTS
+    plans = {"smoothing spline": replace(plan, differentiation="spline")} if whole else {}
     noise = encoder_noise(recording.q, recording.q, recording.rate_hz)
     period = period_of(recording.q, noise.std)
     if period is not None:

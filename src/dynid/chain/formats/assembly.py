@@ -12,7 +12,7 @@ import numpy as np
 from dynid.arrays import Transform
 from dynid.chain.formats.bodies import Body, BodyJoint, BodyTree
 from dynid.chain.formats.includes import read_document
-from dynid.chain.formats.locks import HeldJoints, held_joints
+from dynid.chain.formats.locks import HeldJoints
 from dynid.chain.formats.urdf import read_urdf_bodies
 from dynid.chain.formats.xml import Markup
 from dynid.chain.inertia import InertialParameters
@@ -25,7 +25,6 @@ __all__ = [
     "InertialsPolicy",
     "carried_bodies",
     "read_bodies",
-    "read_robot_file",
     "robot_of_bodies",
 ]
 
@@ -48,28 +47,6 @@ BODY_READERS: Mapping[str, tuple[str, _BodyReader]] = {
     "mujoco": ("MJCF", _mjcf_bodies),
 }
 """XML formats of robot files by their root element: what they are called, and what reads their bodies."""
-
-
-def read_robot_file(
-    path: str | Path, *, inertials: InertialsPolicy = "keep", lock: Mapping[str, float] | None = None
-) -> Robot:
-    """The robot of a URDF or MJCF file, told apart by the root element.
-
-    Joints come depth first, siblings as in the file. A link has nominal parameters when it, or a link fixed to it,
-    has inertia in the file; a moving link without any has None. MJCF `armature` is the nominal rotor inertia of its
-    joint.
-
-    Args:
-        path: the file.
-        inertials: ``ignore`` drops them all, anything else keeps whatever is finite.
-        lock: joints to freeze, with their positions in rad or m; joints that mimic them freeze with them.
-
-    Raises:
-        RobotFileError: the file cannot be used; the message names file, line, element and remedy.
-        UnknownJoint: a joint to lock that does not exist.
-    """
-    tree = read_bodies(Path(path))
-    return robot_of_bodies(tree, inertials, held_joints(tree, lock or {}))
 
 
 def read_bodies(source: Path | Markup, *, square: bool = False) -> BodyTree:

@@ -225,7 +225,7 @@ class _Reader:
             self.moved.add(place.name)
         corners = [box_corners(shape.T_body_shape, np.array(shape.half_sizes)) for shape in shapes if shape.half_sizes]
         around = np.concatenate(corners) if corners else np.zeros((0, 3))
-        chosen = self._choose(place.name, inertial, shapes)
+        chosen = self._choose(place, inertial, shapes)
         if not joints:
             weld = BodyJoint(f"{place.name} weld", "fixed", place.T_parent_body, element=place.element)
             yield Body(place.name, place.parent, weld, chosen, around, place.element, shapes=tuple(outline))
@@ -240,17 +240,17 @@ class _Reader:
         joint = self._joint(joints[-1][0], T_parent_body, joints[-1][1])
         yield Body(place.name, parent, joint, chosen, around, place.element, shapes=tuple(outline))
 
-    def _choose(self, name: str, inertial: Inertial | None, shapes: list[GeomShape]) -> Inertial | None:
+    def _choose(self, place: _Place, inertial: Inertial | None, shapes: list[GeomShape]) -> Inertial | None:
         policy = self.compiler.inertia_from_geometry
         if policy == "false" or (policy != "true" and inertial is not None):
-            return self.compiler.bounded(inertial)
+            return self.compiler.bounded(inertial, place.T_parent_body)
         parts = [shape.inertial for shape in shapes if shape.inertial is not None]
         if len(parts) < len(shapes):
             # A mesh with mass: only the mesh knows. What the base weighs is no matter.
-            self.of_meshes += [name] if name in self.moved else []
+            self.of_meshes += [place.name] if place.name in self.moved else []
             return None
         total = welded(parts)
-        return self.compiler.bounded(total if total.mass > 0.0 else None)
+        return self.compiler.bounded(total if total.mass > 0.0 else None, place.T_parent_body)
 
     def _inertial(self, element: Element, T_body_frame: Transform) -> Inertial:
         document, mass = self.document, self.document.number(element, "mass")

@@ -91,12 +91,13 @@ class Compiler:
         y /= np.linalg.norm(y)
         return np.column_stack([x, y, np.cross(x, y)])
 
-    def bounded(self, inertial: Inertial | None) -> Inertial | None:
-        """An inertia (SI) as MuJoCo raises and balances it before it is used."""
+    def bounded(self, inertial: Inertial | None, T_parent_body: Transform) -> Inertial | None:
+        """An inertia (SI) as MuJoCo raises and balances it before it is used; a body at T (m) may have had none."""
         if not (self.least_mass or self.least_moment or self.balanced):
             return inertial
         if inertial is None:
-            inertial = Inertial(0.0, np.eye(4), np.zeros((3, 3)))
+            # MuJoCo puts it as far from the body's frame as that is from the parent's.
+            inertial = Inertial(0.0, T_parent_body, np.zeros((3, 3)))
         moments, axes = np.linalg.eigh(inertial.tensor)
         raised = np.maximum(moments, self.least_moment)
         if self.balanced and raised[0] + raised[1] < raised[2]:

@@ -11,13 +11,13 @@ from numba import njit
 from dynid.arrays import Array, Float, Int
 from dynid.dynamics.formula import Formula
 
-__all__ = ["GIVEN", "follow_states", "formula_value", "programs"]
+__all__ = ["GIVEN", "OPERATIONS", "follow_states", "formula_value", "programs"]
 
 GIVEN = -1
 """The whole program of a formula that depends on more than the motion of the sample: it is computed outside."""
 _END, _NUMBER, _DQ, _DDQ, _PATH, _STATE, _ADD, _MULTIPLY, _DIVIDE = range(9)
 _SIGN, _ABS, _EXP, _TANH, _LOGISTIC, _POSITIVE, _STEP = range(9, 16)
-_OPERATIONS = {
+OPERATIONS = {
     "number": _NUMBER,
     "shape": _NUMBER,
     "dq": _DQ,
@@ -35,6 +35,7 @@ _OPERATIONS = {
     "positive": _POSITIVE,
     "step": _STEP,
 }
+"""Operations by the names of formulas; a number and a shape number are the same to compiled code."""
 
 
 def programs(
@@ -59,7 +60,7 @@ def programs(
             code[row, 0] = GIVEN
             continue
         for k, node in enumerate(nodes):
-            code[row, k] = _OPERATIONS[node.name]
+            code[row, k] = OPERATIONS[node.name]
             numbers[row, :, k] = shape[node.index] if node.name == "shape" else node.value or node.index
         if mask is not None and not np.all(mask):
             code[row, len(nodes) : len(nodes) + 2] = _NUMBER, _MULTIPLY

@@ -14,7 +14,6 @@ __all__ = [
     "Links",
     "RetrievedLink",
     "names_of_p",
-    "p_from_theta",
     "six",
     "tensors",
     "theta_from_p",
@@ -72,17 +71,6 @@ def theta_of(p: Float[Array, " n_params"], n_links: int) -> Float[Array, " n_par
     own[:, 4:] -= products
     own[:, _MOMENTS] += np.sum(moment * c, axis=1)[:, None]
     return theta
-
-
-def p_from_theta(theta: Float[Array, " n_params"], n_links: int) -> Float[Array, " n_params"]:
-    """p (SI) of θ; every mass must not be zero."""
-    p = theta.copy()
-    link = p[: 10 * n_links].reshape(n_links, 10)
-    c = link[:, 1:4] / link[:, :1]
-    square = np.where(_DIAGONAL, np.sum(c**2, axis=1)[:, None], 0.0) - c[:, _ROWS] * c[:, _COLUMNS]
-    link[:, 1:4] = c
-    link[:, 4:] -= link[:, :1] * square
-    return p
 
 
 def times_blocks(

@@ -9,13 +9,10 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.dynamics.base_parameters import BaseParameters
-from dynid.dynamics.lagrangian import LagrangianModel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError
 from dynid.regression.constraints.cones import ConeBlock, slack, smat, svec
 from dynid.regression.constraints.constraints import Constraints
-from dynid.regression.feasible.prior import Prior
-from dynid.regression.feasible.programme import FeasibleSolution, solve
 from dynid.regression.feasible.solver import ConeOutcome, SolverSettings, solve_cones
 
 __all__ = [
@@ -26,8 +23,6 @@ __all__ = [
     "Verification",
     "is_feasible",
     "margin",
-    "mass_matrix_not_positive",
-    "nearest_feasible",
 ]
 
 SIZE_LIMIT = 1e6
@@ -202,31 +197,6 @@ def margin(
     Negative where no physically consistent robot has these base parameters (in the units of the leading parameters).
     """
     return is_feasible(model, base, beta, replace(constraints or Constraints(), margin=0.0), solver=solver).margin
-
-
-def nearest_feasible(
-    model: TorqueModel,
-    base: BaseParameters,
-    beta: Float[Array, " n_base"],
-    constraints: Constraints | None = None,
-    *,
-    prior: Prior | None = None,
-    solver: SolverSettings = _SETTINGS,
-) -> FeasibleSolution:
-    """The physically consistent robot with base parameters nearest to β (in the units of the leading parameters).
-
-    The squared distance is `best_objective` of the result.
-    """
-    values = _checked(base, beta)
-    return solve(np.eye(base.n_base), values, model, base, constraints, prior=prior, equal_fit=1e-6, solver=solver)
-
-
-def mass_matrix_not_positive(
-    model: TorqueModel, base: BaseParameters, beta: Float[Array, " n_base"], q: Float[Array, "n_samples n_dof"]
-) -> float:
-    """The fraction of postures q (rad or m) in which the mass matrix of base parameters β is not positive definite."""
-    M = LagrangianModel(model, base, _checked(base, beta)).inertia_matrix(q)
-    return float(np.mean(np.linalg.eigvalsh(M)[:, 0] <= 0.0))
 
 
 def _checked(base: BaseParameters, beta: Float[Array, " n_base"]) -> Float[Array, " n_base"]:

@@ -47,10 +47,13 @@ def holds_elsewhere(
     q = rows.columns(Spring())[j][:, 0]
     ranges = np.searchsorted(np.quantile(q, np.arange(1, N_FOLDS) / N_FOLDS), q)
     whole = tuple((factors[-1],) * (N_FOLDS + 1) for factors in shared)
+    # Only the columns in question: normal equations of the whole dictionary cost a quarter of a search.
+    used = np.unique([*book.columns(before), *book.columns(after)])
+    parent = np.where(book.parent[used] < 0, book.parent[used], np.searchsorted(used, book.parent[used]))
     for fold in (rows.fold[j], ranges):
         there = replace(rows, fold=(*rows.fold[:j], fold, *rows.fold[j + 1 :]))
-        problem = leave_out(there, j, book.D[j], book.parent, whole, weight)
-        errors = [problem.left_out(book.columns(atoms)) for atoms in (before, after)]
+        problem = leave_out(there, j, book.D[j][:, used], parent, whole, weight)
+        errors = [problem.left_out(np.searchsorted(used, book.columns(atoms)).tolist()) for atoms in (before, after)]
         gain = errors[0] - errors[1]
         told = 0.5 * LOOKS * np.log(max(float(errors[0].sum()), 1e-300) / max(float(errors[1].sum()), 1e-300))
         if gain.sum() < float(np.std(gain, ddof=1)) * np.sqrt(N_FOLDS) or told < -np.log(HOW_OFTEN):

@@ -19,6 +19,8 @@ RESTART = 10
 """Samples in a row that are older than the newest, in order among themselves: their sender has started again."""
 JUMP = 2.0
 """Time in s by which stamps and arrivals may differ from one sample to the next before the clock is said to jump."""
+FAR = 1000
+"""Messages that cannot all have been lost since the one before, unless the source was quiet."""
 QUIET = 0.5
 """Time in s without a sample after which an older one is no straggler: its sender has started again."""
 PAUSE = 1.0
@@ -79,17 +81,41 @@ class StreamOrder:
         self._known: set[float | int] = set()
         self._intervals: deque[float] = deque(maxlen=N_PERIODS)
         self._older: list[float | int] = []
+        self._doubtful: tuple[StreamMessage, float] | None = None
 
-    def accept(self, message: StreamMessage, arrival: float) -> Sample | None:
-        """The sample to hand on, its time (s) on a clock that goes on; None where it is late or came before.
+    def accept(self, message: StreamMessage, arrival: float) -> list[Sample]:
+        """The samples to hand on, their time (s) on a clock that goes on; none where it is late or came before.
+
+        One whose number or clock is far off is held until the next one: if that goes on from there, a clock was set or
+        a sender started again, and both are handed on; else it was damaged on the way, and is left out.
 
         Args:
             message: the next one, in the order of arrival.
             arrival: when it came, s on the clock of this machine.
         """
-        newest = self._newest
-        if newest is None:
-            return self._hand_on(message, arrival)
+        if self._newest is None:
+            return [self._hand_on(message, arrival)]
+        found: list[Sample] = []
+        if self._doubtful is not None:
+            held, when = self._doubtful
+            self._doubtful = None
+            if _goes_on(held, message):
+                found += self._take(self._newest, held, when)
+            else:
+                self.n_late += 1
+        if self.real_time and not message.fresh and self._is_far_off(self._newest, message, arrival):
+            self._doubtful = (message, arrival)
+            return found
+        return found + self._take(self._newest, message, arrival)
+
+    def _is_far_off(self, newest: StreamMessage, message: StreamMessage, arrival: float) -> bool:
+        waited = arrival - self._arrival
+        if waited > QUIET:
+            return False
+        leap = 0 if message.number is None or newest.number is None else message.number - newest.number
+        return leap > FAR or abs(message.sample.t - newest.sample.t - waited) > JUMP
+
+    def _take(self, newest: StreamMessage, message: StreamMessage, arrival: float) -> list[Sample]:
         numbered = message.number is not None and newest.number is not None
         key, last = (message.number, newest.number) if numbered else (message.sample.t, newest.sample.t)
         assert key is not None
@@ -101,7 +127,7 @@ class StreamOrder:
         elif ahead <= 0:
             if not (self._started_again(key, -step) or (self.real_time and waited > QUIET)):
                 self._leave_out(key)
-                return None
+                return []
             self._jump(newest, message, waited)
         elif step <= 0.0 or (self.real_time and abs(step - waited) > JUMP):
             # The number goes on, the clock does not: it was set, or ran away.
@@ -115,7 +141,7 @@ class StreamOrder:
             self.n_stops += 1
         elif step > 0.0:
             self._measure_period(step)
-        return self._hand_on(message, arrival)
+        return [self._hand_on(message, arrival)]
 
     def _hand_on(self, message: StreamMessage, arrival: float) -> Sample:
         self._newest, self._arrival = message, arrival
@@ -164,3 +190,10 @@ class StreamOrder:
         # The median changes slowly: now and then is often enough.
         if len(self._intervals) >= 5 and (self.period != self.period or self.n_samples % N_PERIODS == 0):
             self.period = float(np.median(self._intervals))
+
+
+def _goes_on(first: StreamMessage, then: StreamMessage) -> bool:
+    """Whether a message comes soon after another by its number and by its clock."""
+    if first.number is not None and then.number is not None and not 0 < then.number - first.number <= FAR:
+        return False
+    return 0.0 < then.sample.t - first.sample.t <= JUMP

@@ -152,7 +152,10 @@ class _SqlitePart:
         if self._database is None:
             if not self._path.exists():
                 return []
-            self._database = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, timeout=0.05)
+            # A live run reads in one thread and closes in another, never at once.
+            self._database = sqlite3.connect(
+                f"{self._path.resolve().as_uri()}?mode=ro", uri=True, timeout=0.05, check_same_thread=False
+            )
         asked = "SELECT id, name, type, serialization_format FROM topics"
         self._topics = {number: (name, kind, form) for number, name, kind, form in self._database.execute(asked)}
         wanted = (

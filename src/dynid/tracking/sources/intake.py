@@ -69,7 +69,8 @@ def _feed(source: str, messages: StreamMessages, settings: LogSettings) -> Strea
     if not source.startswith(FOLLOW):
         raise TrackingError(f"{source}: no live source; write udp:PORT, follow:FILE, or - for standard input")
     path = Path(source.removeprefix(FOLLOW))
-    if path.is_dir() or path.suffix in BAG_SUFFIXES:
+    # A recorder makes its folder when it starts, which may be later.
+    if path.is_dir() or path.suffix in BAG_SUFFIXES or not (path.suffix or path.exists()):
         return GrowingBag(path, messages, settings.columns)
     if path.suffix in (".jsonl", ".ndjson", ".json"):
         return GrowingJson(path, messages)
@@ -147,9 +148,8 @@ class SampleIntake:
                 self._n_garbage += 1
                 self._complaint = str(message)
                 continue
-            sample = self._order.accept(message, arrival)
             self._heard, self.arrival = time.monotonic(), arrival
-            if sample is not None:
+            for sample in self._order.accept(message, arrival):
                 found += self._delay.step(sample)
         return found
 

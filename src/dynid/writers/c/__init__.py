@@ -13,6 +13,7 @@ MODULES = (
     "kernel_body",
     "kernels",
     "load_templates",
+    "term_values",
     "load_filter",
 )
 """The order of this folder: a module imports only those before it."""

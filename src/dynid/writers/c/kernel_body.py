@@ -14,10 +14,7 @@ from dynid.writers.c.c_types import BOOL, DOUBLE, INT, CArray, CScalar, CStruct,
 
 __all__ = ["TAKEN", "KernelBody", "KernelExpressions", "KernelFunction", "KernelValue"]
 
-_FUNCTIONS = {
-    "isnan": "isnan", "isfinite": "isfinite", "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos",
-    "tanh": "tanh",
-}  # fmt: skip
+_FUNCTIONS = {name: name for name in ["isnan", "isfinite", "sqrt", "exp", "log", "sin", "cos", "tanh"]}
 _WORDS = (
     "abs acos alignas asm asin atan auto bool break case catch ceil char class const continue cos default delete do "
     "double else enum erf exp explicit export extern fabs far float floor fmod for friend gamma goto hypot if "
@@ -56,6 +53,8 @@ class KernelFunction:
     local: dict[str, CType] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
     body: list[str] = field(default_factory=list)
+    overlapping: bool = False
+    """Whether some call hands it the same memory twice."""
 
 
 Adds = Callable[[Callable[..., Any], Sequence[CType]], KernelFunction]
@@ -225,6 +224,10 @@ class KernelExpressions:
             raise self.fault(node, "this call")
         values = [self.value(part) for part in node.args]
         function = self._add(self.f.scope[node.func.id], [value.type for value in values])
+        whole = {value.root for value in values if isinstance(value.type, CStruct) and value.code == value.root}
+        pointers = [value for value in values if not isinstance(value.type, CScalar)]
+        places = [value.root if value.root in whole else value.code for value in pointers]
+        function.overlapping |= len(set(places)) < len(places)
         arguments = []
         for name, value in zip(function.parameters, values, strict=True):
             if name in function.written and value.root:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dynid.writers.c.c_types import BOOL, INT, CArray, CScalar, CStruct, CType
+from dynid.writers.c.c_types import BOOL, DOUBLE, INT, CArray, CScalar, CStruct, CType
 from dynid.writers.c.kernel_body import TAKEN, KernelBody, KernelFunction
 
 __all__ = ["KernelTranslator"]
@@ -22,16 +22,17 @@ __all__ = ["KernelTranslator"]
 class KernelTranslator:
     """Collects functions for their argument types, and everything they call."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, written: Mapping[Callable[..., Any], Sequence[str]] | None = None) -> None:
+        """Translate all but what is `written` already: lines of C for functions that give back one number."""
         self.prefix = prefix
+        self._written = {_plain(function): list(lines) for function, lines in (written or {}).items()}
         self._done: dict[tuple[str, tuple[CType, ...]], KernelFunction] = {}
         self.functions: list[KernelFunction] = []
         """In the order in which C must see them."""
 
     def add(self, function: Callable[..., Any], types: Sequence[CType]) -> KernelFunction:
         """Translate a compiled function for these argument types; the same one again is found."""
-        plain = getattr(function, "py_func", function)
-        plain = inspect.unwrap(plain)
+        plain = _plain(function)
         key = (f"{plain.__module__}.{plain.__qualname__}", tuple(types))
         if key in self._done:
             return self._done[key]
@@ -43,13 +44,16 @@ class KernelTranslator:
         name = f"{self.prefix}_{node.name.strip('_')}" + (f"_{n_same + 1}" if n_same else "")
         made = KernelFunction(name, node, plain.__globals__, dict(zip(names, types, strict=True)))
         self._done[key] = made
-        KernelBody(self.prefix, self.add, made).translate()
+        if plain in self._written:
+            made.body, made.returns = self._written[plain], (DOUBLE,)
+        else:
+            KernelBody(self.prefix, self.add, made).translate()
         self.functions.append(made)
         return made
 
     def code(self) -> str:
         """All functions as static C."""
-        return "\n\n".join(_definition(function) for function in self.functions)
+        return "\n\n".join(_definition(function, self.prefix) for function in self.functions)
 
     def structs(self, types: Sequence[CType]) -> str:
         """Definitions of all structs among these types."""
@@ -57,6 +61,10 @@ class KernelTranslator:
         for kind in types:
             _collect(kind, seen)
         return "\n\n".join(seen.values())
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    return inspect.unwrap(getattr(function, "py_func", function))
 
 
 def _rename(node: ast.FunctionDef) -> None:
@@ -83,16 +91,19 @@ def _collect(kind: CType, seen: dict[str, str]) -> None:
     seen[kind.name] = f"typedef struct {{\n{chr(10).join(lines)}\n}} {kind.name};"
 
 
-def _declared(name: str, kind: CType, *, constant: bool) -> str:
+def _declared(name: str, kind: CType, *, constant: bool, mark: str = "") -> str:
     if isinstance(kind, CScalar):
         return f"{kind.name} {name}"
     inner = kind.item if isinstance(kind, CArray) else kind.name
-    return f"{'const ' if constant else ''}{inner} *{name}"
+    return f"{'const ' if constant else ''}{inner} *{mark}{name}"
 
 
-def _definition(function: KernelFunction) -> str:
+def _definition(function: KernelFunction, prefix: str) -> str:
+    # The compiler keeps numbers in registers only where it knows that no other argument reaches them.
+    mark = "" if function.overlapping else f"{prefix.upper()}_RESTRICT "
     parameters = [
-        _declared(name, kind, constant=name not in function.written) for name, kind in function.parameters.items()
+        _declared(name, kind, constant=name not in function.written, mark=mark)
+        for name, kind in function.parameters.items()
     ]
     single = len(function.returns) == 1
     if len(function.returns) > 1:

@@ -20,6 +20,7 @@ from dynid.tracking.kinematics import KinematicFilter, smooth
 from dynid.tracking.load_body import small_body
 from dynid.tracking.samples import Sample
 from dynid.tracking.setup import TrackingOptions, live_noise, load_watch
+from dynid.tracking.terms import state_value, term_value
 from dynid.tracking.watch import LoadWatcher
 from dynid.version import VERSION
 from dynid.writers.c.c_types import DOUBLE, INT, CArray, CType, c_literal, c_type_of
@@ -27,6 +28,7 @@ from dynid.writers.c.check import find_compiler
 from dynid.writers.c.code import c_comment, c_name
 from dynid.writers.c.kernels import KernelTranslator
 from dynid.writers.c.load_templates import FILTER, HEAD, MAIN, STEP
+from dynid.writers.c.term_values import program_lines
 from dynid.writers.exported import Exported, ExportOptions
 
 __all__ = ["FilterSteps", "load_filter_header", "python_steps", "run_load_filter", "write_load_filter"]
@@ -94,20 +96,30 @@ def load_filter_header(known: IdentifiedModel, options: TrackingOptions, prefix:
     half = KinematicFilter.at_rate(options.rate, half_window=options.half_window).half_samples
     width = 2 * half + 1
     vector, rows = CArray("double", (n,)), CArray("double", (n_rows,))
-    translator = KernelTranslator(prefix)
+    programs = watcher.constants.terms
+    translator = KernelTranslator(
+        prefix,
+        {
+            term_value: program_lines(programs.code, programs.numbers, prefix),
+            state_value: program_lines(programs.state_code, programs.state_numbers, prefix),
+        },
+    )
     k, o, c, s, m, d, r = kinds.values()
     hear = translator.add(decisions.hear, [k, o, c, s, m, d, r, DOUBLE, vector, vector, rows])
     watch = translator.add(decisions.watch_sample, [c, s, m, d, r, DOUBLE, vector, vector, vector, rows])
     std = translator.add(decisions.mass_std, [s, INT])
-    window = CArray("double", (width, n))
+    # Rows of an even length: compilers take two numbers at a time.
+    padded = n + n % 2
+    window = CArray("double", (width, padded))
     smoothing = translator.add(
         smooth,
-        [CArray("double", (width,)), window, window, INT, INT, CArray("double", (9, 8)),
-         CArray("double", (3, width)), CArray("double", (3, n))],
+        [CArray("double", (width,)), window, window, INT, INT, CArray("double", (3,)), CArray("double", (10, 16)),
+         CArray("double", (3, width)), CArray("double", (3, padded))],
     )  # fmt: skip
     filter_ = KinematicFilter.at_rate(options.rate, half_window=options.half_window)
     fields = {
-        "P": prefix, "U": prefix.upper(), "N": n, "ROWS": n_rows, "WIDTH": width, "HALF": half, "ORDER": filter_.order,
+        "P": prefix, "U": prefix.upper(), "N": n, "PADDED": padded, "ROWS": n_rows, "WIDTH": width,
+        "HALF": half, "ORDER": filter_.order,
         "GAP": c_literal(filter_.gap), "VERSION": VERSION, "ROBOT": c_comment(known.robot.name),
         "RATE": f"{options.rate:g}", "HEAR": hear.name, "WATCH": watch.name, "STD": std.name, "SMOOTH": smoothing.name,
         "BANDS": _name(k), "CONTACT": _name(o), "CONSTANTS": _name(c), "STATE": _name(s), "MEMORY": _name(m),

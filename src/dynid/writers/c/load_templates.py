@@ -19,6 +19,11 @@ HEAD = """/* Load filter and contact watch of @ROBOT@, @N@ joints, at @RATE@ sam
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __cplusplus
+#define @U@_RESTRICT __restrict
+#else
+#define @U@_RESTRICT restrict
+#endif
 #define @U@_N_DOF @N@
 enum {
     @U@_NO_EVENT, @U@_INITIAL_LOAD, @U@_PICK, @U@_PLACE, @U@_CHANGE, @U@_CONTACT, @U@_CONTACT_OVER
@@ -37,12 +42,13 @@ FILTER = """typedef struct {
     @DECISION@ decision;
     /* The window that gives velocity and acceleration, written at two places so that it is always one piece. */
     double t[2 * @WIDTH@];
-    double q[2 * @WIDTH@ * @N@];
-    double dq[2 * @WIDTH@ * @N@];
+    double q[2 * @WIDTH@ * @PADDED@];
+    double dq[2 * @WIDTH@ * @PADDED@];
     double tau[@WIDTH@ * @N@];
-    double G[72];
+    double even[3];
+    double G[160];
     double W[3 * @WIDTH@];
-    double out[3 * @N@];
+    double out[3 * @PADDED@];
     double rows[@ROWS@];
     double last;
     int place;
@@ -80,13 +86,14 @@ static inline void @P@_complete(@P@_load_filter *f, double t, const double *q, c
     if (f->count > 0 && t - f->last > @GAP@) {
         f->count = 0;
         f->place = 0;
+        f->even[1] = 0.0;
     }
     f->last = t;
     for (i = f->place; i < 2 * @WIDTH@; i += @WIDTH@) {
         f->t[i] = t;
         for (j = 0; j < @N@; j++) {
-            f->q[i * @N@ + j] = q[j];
-            f->dq[i * @N@ + j] = dq[j];
+            f->q[i * @PADDED@ + j] = q[j];
+            f->dq[i * @PADDED@ + j] = dq[j];
         }
     }
     for (j = 0; j < @N@; j++) {
@@ -98,7 +105,8 @@ static inline void @P@_complete(@P@_load_filter *f, double t, const double *q, c
         return;
     }
     middle = (f->place + @HALF@) % @WIDTH@;
-    @SMOOTH@(f->t + f->place, f->q + f->place * @N@, f->dq + f->place * @N@, @ORDER@, @HALF@, f->G, f->W, f->out);
+    @SMOOTH@(f->t + f->place, f->q + f->place * @PADDED@, f->dq + f->place * @PADDED@, @ORDER@, @HALF@, f->even, f->G,
+             f->W, f->out);
     for (j = 0; j < @N@; j++) {
         f->rows[j] = f->tau[middle * @N@ + j];
     }
@@ -106,7 +114,7 @@ static inline void @P@_complete(@P@_load_filter *f, double t, const double *q, c
         f->rows[j] = NAN;
     }
     @WATCH@(&@P@_the_constants, &f->state, &f->memory, &f->decision, &@P@_the_rules, f->t[f->place + @HALF@],
-            f->out, f->out + @N@, f->out + 2 * @N@, f->rows);
+            f->out, f->out + @PADDED@, f->out + 2 * @PADDED@, f->rows);
     @P@_note(f, out, 2);
 }
 

@@ -13,7 +13,7 @@ from dynid.chain.robot import Robot
 from dynid.workflow.live_view import LiveView
 from dynid.writers.live.meshes import LinkMesh
 
-__all__ = ["Answer", "Ask", "Pipes", "Progress", "Setup"]
+__all__ = ["Answer", "Ask", "PageState", "Pipes", "Setup"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Setup:
     """Where Save writes its numbered folders."""
 
 
-class Progress(NamedTuple):
+class PageState(NamedTuple):
     """Of a page: where it listens, how often it was renewed, and what kept it from starting."""
 
     port: int

@@ -16,7 +16,7 @@ from dynid.workflow.live_run import VIEWS_PER_SECOND, LiveRun
 from dynid.workflow.live_view import LiveSession
 from dynid.writers.live.guard import PageGuard
 from dynid.writers.live.meshes import LinkMesh
-from dynid.writers.live.messages import Answer, Ask, Pipes, Progress, Setup
+from dynid.writers.live.messages import Answer, Ask, PageState, Pipes, Setup
 
 __all__ = ["LivePage"]
 
@@ -133,7 +133,7 @@ class LivePage:
             "use": self.run.use,
         }
         while (message := self._pipes.receive()) is not None:
-            if isinstance(message, Progress):
+            if isinstance(message, PageState):
                 self.guard.port, self.n_updates, self._trouble = message.port, message.n_updates, message.trouble
                 self._started.set()
             elif isinstance(message, Ask) and message.method in asked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,16 @@ import numpy as np
 from dynid.arrays import Array, Float
 from dynid.workflow.live_view import LiveView
 
-__all__ = ["LivePanel", "contact_html", "events_html", "health_html", "mass_html", "source_html", "title_html"]
+__all__ = [
+    "LivePanel",
+    "contact_html",
+    "events_html",
+    "health_html",
+    "mass_html",
+    "source_html",
+    "title_html",
+    "without_paths",
+]
 
 CHART_POINTS = 400
 """Points of a chart: as many as its width shows."""
@@ -25,6 +35,8 @@ WITHIN_95 = 1.96
 """Standard deviations (dimensionless) within which 95 % of a normal variable lie."""
 WIDTH = 560
 """Of the panel, pixels: the large figures fit, and a screen of 1366 pixels leaves as much for the arm."""
+FOLDERS = re.compile(r"(?<![\w/\\.])(?:[A-Za-z]:|~|\.{1,2})?[\\/](?:[^\s\\/'\"<>]+[\\/])+")
+"""The folders of a path, with a drive or without."""
 STYLE = "font-family:system-ui,sans-serif;line-height:1.2"
 COLOURS = {"good": "#1a7f37", "bad": "#b42318", "measured": "#12305f", "predicted": "#ea7317", "load": "#7c3aed"}
 LARGER = (
@@ -34,6 +46,11 @@ LARGER = (
     "</style>"
 )
 """What viser makes too small to be read from two metres away: buttons, inputs and their labels."""
+
+
+def without_paths(text: str) -> str:
+    """A message without the folders of this machine: of a path only its last name stays."""
+    return FOLDERS.sub("", text)
 
 
 def mass_html(view: LiveView) -> str:
@@ -52,7 +69,7 @@ def contact_html(view: LiveView) -> str:
     """What touches the arm, in red; the place stays empty where nothing does."""
     contact, touched = view.contact, ""
     if contact is not None:
-        touched = html.escape(f"contact at {contact.name}, {float(np.linalg.norm(contact.force)):.0f} N")
+        touched = html.escape(f"contact at {contact.name}, {contact.size:.0f} N")
     look = f"color:#fff;background:{COLOURS['bad']}" if touched else "color:#777"
     return (
         f"<div id='dynid-contact' style='{STYLE};font-size:28px;font-weight:700;text-align:center;border-radius:6px;"
@@ -65,7 +82,7 @@ def health_html(view: LiveView) -> str:
     colour = COLOURS["good" if view.healthy else "bad"]
     return (
         f"<div id='dynid-health' style='{STYLE};font-size:23px;color:{colour};padding:4px 6px;min-height:56px'>"
-        f"{html.escape(view.health)}</div>"
+        f"{html.escape(without_paths(view.health))}</div>"
     )
 
 

@@ -15,7 +15,7 @@ from dynid.workflow.live_buffers import ChartLines
 from dynid.workflow.live_run import CHART_LENGTH
 from dynid.workflow.live_view import LiveSession, LiveView
 from dynid.writers.live.guard import PageGuard
-from dynid.writers.live.messages import Answer, Ask, Pipes, Progress, Setup
+from dynid.writers.live.messages import Answer, Ask, PageState, Pipes, Setup
 from dynid.writers.live.server import PageServer
 
 __all__ = ["RemoteRun", "serve_page"]
@@ -108,12 +108,12 @@ def serve_page() -> None:
             port=setup.port,
             meshes=list(setup.meshes),
             out=setup.out,
-            shown=lambda page: pipes.send(Progress(page.port, page.n_updates)),
+            shown=lambda page: pipes.send(PageState(page.port, page.n_updates)),
         )
     except (DynidError, OSError) as error:
-        pipes.send(Progress(0, trouble=str(error)))
+        pipes.send(PageState(0, trouble=str(error)))
         return
-    pipes.send(Progress(page.port))
+    pipes.send(PageState(page.port))
     page.start()
     while (message := pipes.receive()) is not None:
         run.heard(message)

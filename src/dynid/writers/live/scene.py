@@ -16,8 +16,6 @@ __all__ = ["LiveScene"]
 
 ARM, JOINT, LOAD, CONTACT = (140, 170, 210), (90, 100, 120), (124, 58, 237), (220, 38, 38)
 """Colours."""
-REMOVED_AFTER = 0.3
-"""Time in s after which the arrow of a contact that is over goes away."""
 
 
 class LiveScene:

@@ -17,7 +17,7 @@ from dynid.writers.live.background import BackgroundIdentification
 from dynid.writers.live.calibration import WeightCalibration
 from dynid.writers.live.guard import PageGuard, guarded_server
 from dynid.writers.live.meshes import LinkMesh
-from dynid.writers.live.panel import WIDTH, LivePanel
+from dynid.writers.live.panel import WIDTH, LivePanel, without_paths
 from dynid.writers.live.scene import LiveScene
 from dynid.writers.live.shown import ShownRun
 from dynid.writers.save import save
@@ -135,7 +135,7 @@ class PageServer:
             try:
                 action()
             except DynidError as error:
-                self.panel.say(_without_paths(str(error)))
+                self.panel.say(without_paths(str(error)))
 
         return clicked
 
@@ -150,7 +150,7 @@ class PageServer:
         self.panel.say(self.identification.status, where="verdict")
 
     def _identified(self, mark: str) -> None:
-        self.panel.say(_without_paths(self.identification.status), where="verdict")
+        self.panel.say(without_paths(self.identification.status), where="verdict")
         self.run.mark(f"identified: {mark}")
 
     def _calibrate(self, step: Callable[[], None]) -> Callable[[], None]:
@@ -162,12 +162,6 @@ class PageServer:
 
     def _calibrated(self) -> None:
         self.run.use(self.calibration.done(float(self.panel.weight.value)), "calibrated")
-
-
-def _without_paths(text: str) -> str:
-    """A message without the folders of this machine."""
-    words = [Path(word).name if word.count("/") > 1 and word.startswith("/") else word for word in text.split(" ")]
-    return " ".join(words)
 
 
 def _next_folder(place: Path) -> Path:

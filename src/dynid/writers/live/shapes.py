@@ -116,7 +116,7 @@ def contact_arrow(robot: Robot, q: Float[Array, " n_dof"], contact: LiveContact)
 
     It ends where the force attacks: at the far end of the link.
     """
-    size = float(np.linalg.norm(contact.force))
+    size = contact.size
     if size < SHORTEST_FORCE:
         return None
     T_base_link = link_poses(robot, q)[contact.link]

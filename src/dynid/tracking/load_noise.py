@@ -1,0 +1,48 @@
+"""Compiled steps of the load filter's noise: friction that turns round, and noise that follows the innovations."""
+
+from __future__ import annotations
+
+from typing import no_type_check
+
+import numpy as np
+from numba import njit
+
+__all__ = ["OUTLIER", "adapt_noise", "sweep_friction"]
+
+OUTLIER = 4.0
+"""Standard deviations beyond which a row counts less: its weight falls as one over its size (Huber)."""
+LEAST_NOISE, MOST_NOISE = 0.05, 4.0
+"""White noise of a row over that of the identified model, at least and at most."""
+SLOWEST = 0.02
+"""Pace of slow errors over that of the model, at least: smooth errors change less from sample to sample."""
+SPREAD_TIME, SPREAD_STEP = 0.3, 0.1
+"""Time (s) over which the spread of innovations is estimated, and its largest relative step in one sample."""
+LEAST_SPREAD, MOST_SPREAD = 1e-4, 100.0
+"""Variance of an innovation over that of the filter, at least and at most."""
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def sweep_friction(c, s, m, dq):
+    """Variance of friction that turns round: all of it once the velocity has passed through standstill."""
+    for j in range(dq.shape[0]):
+        v = c.standstill_speed[j]
+        before = dq[j] if np.isnan(s.speed[j]) else s.speed[j]
+        passed = abs(min(v, max(-v, dq[j])) - min(v, max(-v, before)))
+        m.swept[j] = c.standstill[j] * c.standstill[j] * passed / (2.0 * v) if v > 0.0 else 0.0
+        s.speed[j] = dq[j]
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def adapt_noise(c, s, r, resting, innovation, S, expected, swept, dt):
+    """Let white noise, pace of slow errors and spread of innovations of one row follow its innovation."""
+    square = innovation * innovation
+    push, rate = min(square / S, OUTLIER * OUTLIER) - 1.0, min(0.05, dt / c.noise_time)
+    fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
+    least, most = c.white[r] * LEAST_NOISE, c.white[r] * MOST_NOISE
+    s.R[r] = min(most * most, max(least * least, s.R[r] * (1.0 + rate * (s.R[r] / S) * push)))
+    s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + rate * min(1.0, fresh / S) * push)))
+    push, rate = min(square / expected, OUTLIER * OUTLIER) - 1.0, min(SPREAD_STEP, dt / SPREAD_TIME)
+    spread = s.spread[resting, r] * (1.0 + rate * (1.0 - swept / expected) * push)
+    s.spread[resting, r] = min(MOST_SPREAD, max(LEAST_SPREAD, spread))
