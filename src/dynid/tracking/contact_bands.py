@@ -42,9 +42,6 @@ PAUSE = 5.0
 UNRESOLVED = 0.2
 """Share of a change of momentum rate within one sample that stays unknown."""
 
-LEAK = 0.1
-"""Share of the torque at one joint that may show at the next by error of the model: residuals of neighbouring parallel
-joints go together, with a slope of up to 0.28 on logs of a UR10e without contact."""
 SPARED = 0.2
 """Share of contacts whose force passes by a joint without turning it: people push across an arm, or along an axis."""
 USUAL_TIME = 10.0
@@ -274,8 +271,7 @@ def touched_link(k, r, band):
     for link in range(n):
         score = k.link_prior[link]
         for j in range(n):
-            leak = LEAK * r[j - 1] if j > 0 else 0.0
-            free = band[j] * band[j] + leak * leak
+            free = band[j] * band[j]
             score -= 0.5 * (r[j] * r[j] / free + np.log(free))
             if j <= link:
                 whole = free + k.link_touch[link, j] * k.link_touch[link, j]

@@ -81,16 +81,15 @@ def track(
         rate: samples per second of a live source.
         checkpoint: file to resume from if it is there, and to save to.
         seed: of the signs of `from_wrong`.
-        process_noise: k₀ of every state of the arm per sample, dimensionless; 0 for an arm that does not change.
-        annealing: samples after which the process noise has fallen by e.
+        process_noise, annealing: k₀ of every state of the arm per sample, dimensionless, 0 for an arm that does not
+            change; samples after which it has fallen by e.
         carry: whose covariance stays when a bound bends the state: parameters, or state as in the paper.
         noise: standard deviation of every measured row, or one for all, N·m and N; periodic takes it, with its memory,
             from how the periods of a periodic log differ; None takes it from model or log.
         bounds: CSV with parameter,lower,upper, or (lower, upper) by parameter, SI; held beside physical consistency.
         compare, settle: run other filters and least squares beside it on the same log; time to converge first, s.
         from_, until: start and end of the part to use, s.
-        columns: mapping file or `ColumnMap`.
-        gains: drive gains in N·m/A, for logs of motor current.
+        columns, gains: mapping file or `ColumnMap`; drive gains in N·m/A, for logs of motor current.
         watch: hears the estimate at every sample that is kept, and wherever something happened.
         progress: hears how far it is.
 
