@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dynid.tracking import Sample
-from dynid.tracking.contact_bands import LEAK, SPARED, touched_link
+from dynid.tracking.contact_bands import SPARED, touched_link
 from dynid.tracking.contact_force import contact_torque, link_lengths, point_jacobian
 from dynid.tracking.contact_jumps import explained
 from dynid.tracking.load_noise import sweep_friction
@@ -39,7 +39,7 @@ def test_the_link_in_contact_is_the_likeliest_one():
     known = SimpleNamespace(link_touch=sizes, link_prior=np.log(lengths))
     for _ in range(20):
         r = 5.0 * rng.standard_normal(7) * (np.arange(7) <= rng.integers(7))
-        free = band**2 + np.concatenate([[0.0], (LEAK * r[:-1]) ** 2])
+        free = band**2
         spared, scores = stats.norm.pdf(r, 0.0, np.sqrt(free)), []
         for i in range(7):
             turned = stats.norm.pdf(r, 0.0, np.sqrt(free + sizes[i] ** 2))
