@@ -332,8 +332,9 @@ def test_presliding_friction_is_followed_sample_by_sample_as_in_a_block(rng):
         if k == 100:  # a sample without a position is no step along the path
             single.step(Sample(float(motion.t[k]) + 1e-9, np.full(2, np.nan), motion.dq[k], motion.ddq[k], tau[k]))
     np.testing.assert_allclose(single.state.x, whole.state.x, rtol=1e-9)
-    np.testing.assert_allclose(single.terms.z, whole.terms.z, rtol=1e-12, atol=1e-15)
-    assert np.max(np.abs(single.terms.z)) > 0.1
+    # The second joint has no presliding: what its path would be is nobody's business, and not kept sample by sample.
+    np.testing.assert_allclose(single.terms.z[0], whole.terms.z[0], rtol=1e-12, atol=1e-15)
+    assert np.max(np.abs(single.terms.z[0])) > 0.1
 
 
 def test_a_resumed_filter_remembers_the_path(tmp_path, rng):
