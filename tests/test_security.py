@@ -251,7 +251,10 @@ BANNED_MODULES = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle
 BANNED_PARTS = {"http.client", "http.server", "urllib.request", "urllib.robotparser"}
 """Those that open addresses; urllib.parse and http.cookies only take texts apart."""
 WRITERS = ROOT / "src" / "dynid" / "writers"
-SUBPROCESS_ALLOWED = {WRITERS / "c" / "check.py", WRITERS / "c" / "load_filter.py", WRITERS / "live" / "background.py"}
+SUBPROCESS_ALLOWED = {
+    WRITERS / "c" / "check.py", WRITERS / "c" / "load_filter.py", WRITERS / "live" / "background.py",
+    WRITERS / "live" / "page.py",
+}  # fmt: skip
 """Run the C compiler, or dynid itself, on what dynid wrote; without a shell."""
 
 

@@ -15,6 +15,7 @@ problem is convex and its barrier self-concordant: Newton's method finds the ans
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from scipy import linalg
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.model import TorqueModel
-from dynid.errors import ParameterError
+from dynid.errors import ParameterError, TrackingError
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 
 __all__ = ["ArmCone"]
@@ -40,6 +41,8 @@ MOST_STEPS = 30
 """Newton steps at one barrier; self-concordance asks for fewer."""
 SHORTEST = 1e-6
 """Share of a Newton step below which rounding is all that is left."""
+LIFTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
+"""Added to the diagonal of a scaled Hessian, in turn, where it is singular to rounding; a hundred rows round to 1e-14."""
 INSIDE = 1e-3
 """Distance from a bound at which a search starts, over the typical size of the parameter."""
 _UNITS = np.array([InertialParameters(unit).pseudo_inertia for unit in np.eye(10)])
@@ -145,7 +148,7 @@ class ArmCone:
             for k in range(n_links):
                 H[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] += curvature[k]
             size = 1.0 / np.sqrt(np.diag(H))
-            step = -size * linalg.solve(H * size * size[:, None], size * g, assume_a="pos", check_finite=False)
+            step = -size * _solved(H * size * size[:, None], size * g)
             decrement = float(-g @ step)
             share = 1.0
             while share > SHORTEST:
@@ -163,3 +166,12 @@ class ArmCone:
     def _value(self, theta: Array, mean: Array, factor: Array, barrier: float) -> float:
         room = self._room(theta)
         return np.inf if room is None else 0.5 * float(np.sum((factor @ (theta - mean)) ** 2)) - barrier * room
+
+
+def _solved(H: Float[Array, "n n"], g: Float[Array, " n"]) -> Float[Array, " n"]:
+    """H⁻¹ g of an H with ones on its diagonal, lifted as little as makes it positive definite beyond rounding."""
+    for lift in LIFTS:
+        with contextlib.suppress(np.linalg.LinAlgError):
+            factor = linalg.cho_factor(H + lift * np.eye(len(H)), check_finite=False)
+            return linalg.cho_solve(factor, g, check_finite=False)
+    raise TrackingError("the filter has lost its covariance to rounding; start again, with bounds or a larger noise")

@@ -6,18 +6,19 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.model import TorqueModel
+from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError, RecordingError, TrackingError
 from dynid.recording.recording import Recording
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.feasible.prior import plain_bodies, reference_of
 from dynid.regression.model import IdentifiedModel
 from dynid.tracking.arm_cone import ArmCone
-from dynid.tracking.filter import ConstrainedFilter
+from dynid.tracking.filter import CHECKED_SAMPLES, UNIT_RATIO, ConstrainedFilter
 from dynid.tracking.samples import ProcessNoise
 from dynid.tracking.setup import PEAK_SHARE, TrackingOptions, start_parameters
 from dynid.tracking.state_map import Entry, StateBound, StateMap
 
-__all__ = ["arm_cutoff", "arm_filter", "arm_noise"]
+__all__ = ["arm_cutoff", "arm_filter", "arm_noise", "check_units"]
 
 LINK_STD = 1.0
 """Relative spread of a link at the start: little, so that one pass over a log gives what a batch fit of it gives. With
@@ -75,6 +76,29 @@ def arm_cutoff(known: IdentifiedModel, recording: Recording | None) -> float | N
         return known.settings.plan(recording).low_pass.cutoff_hz
     except RecordingError:  # too short, or time stamps that no batch fit takes; a filter may still
         return None
+
+
+def check_units(known: IdentifiedModel, recording: Recording, options: TrackingOptions) -> None:
+    """Compare the size of a log's torques with what the model needs for its positions and velocities (SI).
+
+    A filter whose links may be anything would take a wrong unit for heavy links.
+
+    Raises:
+        TrackingError: no wrong mass explains their ratio, but a wrong unit does.
+    """
+    if recording.tau is None or recording.dq is None or "torque" not in options.measured:
+        return
+    some = np.linspace(0, recording.n_samples - 1, min(recording.n_samples, CHECKED_SAMPLES)).astype(int)
+    q, dq, tau = recording.q[some], recording.dq[some], recording.tau[some]
+    good = np.isfinite(q).all(axis=1) & np.isfinite(dq).all(axis=1) & np.isfinite(tau).all(axis=1)
+    still = Motion(recording.t[some][good], q[good], dq[good], np.zeros_like(q[good]))
+    needed = float(np.linalg.norm(known.model.torque(still, known.parameters)))
+    size = float(np.linalg.norm(tau[good]))
+    if min(size, needed) > 0.0 and not 1.0 / UNIT_RATIO < size / needed < UNIT_RATIO:
+        raise TrackingError(
+            f"{recording.source}: what is measured is {size / needed:.3g} times what the model predicts; check its "
+            "unit (N·m, not N·mm or kN·m) and the robot, then start again"
+        )
 
 
 def arm_filter(

@@ -15,7 +15,7 @@ from dynid.errors import TrackingError
 from dynid.prose import counted
 from dynid.recording.recording import Recording
 from dynid.regression.model import IdentifiedModel
-from dynid.tracking.arm_setup import arm_cutoff, arm_filter, arm_noise
+from dynid.tracking.arm_setup import arm_cutoff, arm_filter, arm_noise, check_units
 from dynid.tracking.checkpoint import resume, save_checkpoint
 from dynid.tracking.filter import Tracker
 from dynid.tracking.health import Health, health
@@ -158,6 +158,8 @@ class TrackingSession:
         return np.array(np.broadcast_to(given, (n_rows,)))
 
     def _filter(self, noise: Float[Array, " n_rows"], recording: Recording | None, rate_hz: float) -> Tracker:
+        if recording is not None:
+            check_units(self.known, recording, self.options)
         cutoff, path = arm_cutoff(self.known, recording), self.options.checkpoint
         every = rows_every(cutoff, rate_hz)
         if self.options.noise is None:

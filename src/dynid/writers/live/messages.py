@@ -1,11 +1,12 @@
-"""What a run and its page in another process say to each other: pickled values over the two pipes between them."""
+"""What a run and its page in another process say to each other: values over the two pipes between them."""
 
 from __future__ import annotations
 
 import contextlib
-import pickle
+import os
 import threading
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -56,31 +57,35 @@ class Answer(NamedTuple):
 
 
 class Pipes:
-    """Values in both directions; any thread may send."""
+    """Values in both directions, as processes of one program pass them; any thread may send.
+
+    Nobody else can write into these pipes: one process made them and started the other with them.
+    """
 
     def __init__(self, read: BinaryIO, write: BinaryIO) -> None:
-        """Both ends stay open until `close`."""
-        self._read, self._write, self._sending = read, write, threading.Lock()
+        """Both ends stay open until `close`; `write` is closed, and a copy of it goes on."""
+        self._read = Connection(os.dup(read.fileno()), writable=False)
+        self._write = Connection(os.dup(write.fileno()), readable=False)
+        self._sending = threading.Lock()
+        write.close()
 
     def send(self, value: object) -> bool:
         """Whether the other side is still there."""
-        data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
         try:
             with self._sending:
-                self._write.write(data)
-                self._write.flush()
-        except (OSError, ValueError):
+                self._write.send(value)
+        except OSError:
             return False
         return True
 
     def receive(self) -> object:
         """The next value; None where the other side is gone."""
         try:
-            return pickle.load(self._read)  # from a process that this one started, or was started by
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            return self._read.recv()
+        except (EOFError, OSError):
             return None
 
     def close(self) -> None:
         """Say that nothing follows."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), self._sending:
             self._write.close()
