@@ -41,8 +41,12 @@ MOST_STEPS = 30
 """Newton steps at one barrier; self-concordance asks for fewer."""
 SHORTEST = 1e-6
 """Share of a Newton step below which rounding is all that is left."""
+EDGE = 1e-12
+"""Pivot of a pseudo-inertia over its diagonal below which rounding decides on which side of the edge it lies."""
+CENTRED = 1e-3
+"""Share of the way back to where the filter started that a search begins at."""
 LIFTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
-"""Added to the diagonal of a scaled Hessian, in turn, where it is singular to rounding; a hundred rows round to 1e-14."""
+"""Added to the diagonal of a scaled Hessian, in turn, where it is singular to rounding; 100 rows round to 1e-14."""
 INSIDE = 1e-3
 """Distance from a bound at which a search starts, over the typical size of the parameter."""
 _UNITS = np.array([InertialParameters(unit).pseudo_inertia for unit in np.eye(10)])
@@ -115,7 +119,9 @@ class ArmCone:
         if self._room(mean) is not None:
             return np.array(mean)
         W = factor.T @ factor
-        theta, barrier = np.array(start), FAR_BARRIER if start is self.start else NEAR_BARRIER
+        # The last answer may lie on the edge to rounding; the set is convex, so between it and the start lies inside.
+        theta = start + CENTRED * (self.start - start)
+        barrier = FAR_BARRIER if start is self.start else NEAR_BARRIER
         while True:
             theta = self._centred(theta, mean, factor, W, barrier)
             if barrier <= BARRIER:
@@ -127,11 +133,14 @@ class ArmCone:
         rows = self.A @ theta + self.b
         if not np.all(rows > 0.0):
             return None
+        J = np.tensordot(theta[: 10 * self.n_links].reshape(-1, 10), _UNITS, 1)
         try:
-            half = np.linalg.cholesky(np.tensordot(theta[: 10 * self.n_links].reshape(-1, 10), _UNITS, 1))
+            pivots = np.diagonal(np.linalg.cholesky(J), axis1=1, axis2=2)
         except np.linalg.LinAlgError:
             return None
-        return float(np.sum(np.log(rows)) + 2.0 * np.sum(np.log(np.diagonal(half, axis1=1, axis2=2))))
+        if np.any(pivots**2 < EDGE * np.diagonal(J, axis1=1, axis2=2)):
+            return None
+        return float(np.sum(np.log(rows)) + 2.0 * np.sum(np.log(pivots)))
 
     def _centred(self, theta: Array, mean: Array, factor: Array, W: Array, barrier: float) -> Float[Array, " n_params"]:
         """Newton's method at one barrier."""
