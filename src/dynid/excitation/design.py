@@ -39,6 +39,8 @@ _CANDIDATES, _LOST = 4, 0.05
 """Candidates that are kept, and by how much of its criterion one may be worse once it is certified."""
 _FINISHING = 1.0
 """s; what the ramps and the certificate may take before they hurry."""
+_HEARING = 0.1
+"""s; within which Ctrl-C is heard while threads search."""
 _TIGHT = 200
 """Density of bounds with which the final motion is brought to its limits."""
 
@@ -356,12 +358,13 @@ def _searched(search: _Search, seed: int, workers: int) -> bool:
         pending: set[Future[None]] = set()
         try:
             pending = {pool.submit(_guarded, search, k, child) for k, child in enumerate(seeds)}
-            done, _ = wait(pending)
+            # A signal that comes just before a thread goes to sleep is heard only when it wakes up again.
+            while wait(pending, timeout=_HEARING).not_done:
+                pass
         except KeyboardInterrupt:
             interrupted = True
             search.stop.set()
-            done, _ = wait(pending)
-        for future in done:
+        for future in pending:
             future.result()
     return interrupted or (search.stop.is_set() and not search.late)
 
