@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array
+from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.contact import momentum
 from dynid.tracking.contact_jumps import JumpConstants, JumpState, explained, watch_jumps
 from dynid.tracking.load_bank import NOTHING
@@ -130,7 +131,7 @@ class BandState(NamedTuple):
     """Time of the last sample (s, nan before the first), sum of squares now, its short average, and its peak."""
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
     """Take one sample; return the sum of squares of the external torque over its band, nan where there is none.
@@ -204,7 +205,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
     return total
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _unsure(U, D, B, C, friction, h, he, k, seen, f):
     """Variance of one torque from what is not known of offset, friction and load; h is the load's row."""
@@ -216,7 +217,7 @@ def _unsure(U, D, B, C, friction, h, he, k, seen, f):
     return whole
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _friction(k, o, c, s, m, q, dq):
     """Friction of every joint at a velocity (N·m or N), without rotors, gears loaded by gravity."""
@@ -234,7 +235,7 @@ def _friction(k, o, c, s, m, q, dq):
             m.friction[j] += C[motor, j] * total
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def load_like(k, o, c, s, m, r, band, mass_std, likeness):
     """How much better (in nats) a contact explains the external torque now than another load does; above 0: contact."""

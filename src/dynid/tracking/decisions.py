@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from dynid.arrays import Array
+from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.contact_bands import load_like, observe_contact, touched_link
 from dynid.tracking.decision_rules import Rules
 from dynid.tracking.hypotheses import branch_contact, branch_load, copy_filter, release_contact
@@ -98,7 +99,7 @@ def mass_std(s, b):
     return np.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _say(d, event):
     if d.events[0] == NO_EVENT:
@@ -107,14 +108,14 @@ def _say(d, event):
         d.events[1] = event
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _rebranch(c, s, m, d, t):
     branch_load(c, s, m, NOTHING)
     d.numbers[BRANCHED] = t
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _save(s, d, r, t):
     """Keep what the first filter is now for a while."""
@@ -125,7 +126,7 @@ def _save(s, d, r, t):
         n[OLDER_AT], n[SAVED_AT] = n[SAVED_AT], t
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _forget_saved(s, d, t):
     copy_filter(s, NOTHING, SAVED)
@@ -133,7 +134,7 @@ def _forget_saved(s, d, t):
     d.numbers[SAVED_AT], d.numbers[OLDER_AT] = t, t
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _accept_load(c, s, m, d, r, t):
     """The load has changed: say how, or wait where the sign of the change is not clear yet; True once it is taken."""
@@ -155,7 +156,7 @@ def _accept_load(c, s, m, d, r, t):
     return True
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _first_load(c, s, m, d, r, t, lead):
     age = t - d.numbers[STARTED]
@@ -174,7 +175,7 @@ def _first_load(c, s, m, d, r, t, lead):
     _rebranch(c, s, m, d, t)
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _slow_change(s, d, r, t):
     mass, std = s.pi[NOTHING, 0], mass_std(s, NOTHING)
@@ -192,7 +193,7 @@ def _slow_change(s, d, r, t):
         _say(d, CHANGE)
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _raise_suspicion(c, s, m, d, r, t, onset):
     source = SAVED if d.numbers[SAVED_AT] < onset - r.lead else OLDER
@@ -205,7 +206,7 @@ def _raise_suspicion(c, s, m, d, r, t, onset):
     d.numbers[ONSET] = np.nan
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _known(c, s, m, d, r, t, lead):
     n = d.numbers
@@ -224,7 +225,7 @@ def _known(c, s, m, d, r, t, lead):
     _slow_change(s, d, r, t)
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _suspect(c, s, m, d, r, t, nothing, picked, contact):
     n = d.numbers
@@ -261,7 +262,7 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
     _rebranch(c, s, m, d, t)
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _touched(c, s, m, d, r, t, lead):
     n = d.numbers
@@ -278,7 +279,7 @@ def _touched(c, s, m, d, r, t, lead):
         _rebranch(c, s, m, d, t)
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
     """One sample with its accelerations into the load filters, and what follows; False where it is skipped."""
@@ -306,7 +307,7 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
     return True
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _sudden(k, o, c, s, m, d, r, t):
     """Whether the external torque has jumped as no load makes it jump, or still is where it has jumped to."""
@@ -321,7 +322,7 @@ def _sudden(k, o, c, s, m, d, r, t):
     return load_like(k, o, c, s, m, value[0], value[1], mass_std(s, NOTHING), r.likeness) > r.evidence
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     """One sample as it comes, without acceleration, into the contact watch; events are those of `d.events`."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import no_type_check
 
-from numba import njit
-
+from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.load_bank import CONTACT, NOTHING, PICKED
 from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS, spread_load
 
 __all__ = ["branch_contact", "branch_load", "copy_filter", "release_contact"]
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def copy_filter(s, source, target):
     """Let one filter of the bank go on as another."""
@@ -30,7 +29,7 @@ def copy_filter(s, source, target):
     s.likelihood[target], s.touched[target] = s.likelihood[source], s.touched[source]
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def branch_load(c, s, m, source):
     """Start the hypothesis that the load changes now, from a filter that has not seen the change."""
@@ -44,7 +43,7 @@ def branch_load(c, s, m, source):
     s.likelihood[NOTHING], s.likelihood[PICKED] = 0.0, 0.0
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def branch_contact(c, s, m, source):
     """Start the hypothesis that something touches the arm now, from a filter that has not felt it."""
@@ -55,7 +54,7 @@ def branch_contact(c, s, m, source):
     s.likelihood[CONTACT] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _unmark(c, s, b):
     """Let slow errors be those of the model again: what was taken for a contact says nothing of them."""
@@ -69,7 +68,7 @@ def _unmark(c, s, b):
         s.C[b, r, 0, 0] = c.slow[r] * c.slow[r]
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def release_contact(c, s, m):
     """The contact is over: slow errors are again those of the model."""

@@ -20,9 +20,9 @@ from __future__ import annotations
 from typing import NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array
+from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.load_body import BodyScratch, nearest_body
 from dynid.tracking.load_gauss import (
     LOAD_SIZE,
@@ -181,7 +181,7 @@ class LoadMemory(NamedTuple):
     """(10,)"""
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def predict_arm(c, s, m, dt, q, dq, ddq):
     """The arm's torque and the load's rows at a sample; friction goes on from the sample before."""
@@ -201,7 +201,7 @@ def predict_arm(c, s, m, dt, q, dq, ddq):
         other_rows(c.rows, c.gear, m.work, m.gears)
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _loaded_terms(c, s, m, q, dq, ddq, pi, first):
     """Joint terms with a load π on the gears, friction of the model, and the friction per torque on the gears.
@@ -244,7 +244,7 @@ def _loaded_terms(c, s, m, q, dq, ddq, pi, first):
                 m.extra[0, j] += per_load  # one motor a joint where friction depends on the load
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _time_update(c, s, b, dt, dq, m):
     """Forget the slow errors, let the load walk, let offset, friction and gain drift."""
@@ -276,7 +276,7 @@ def _time_update(c, s, b, dt, dq, m):
 
 
 # Arrays one by one: to hand over all of a named tuple takes longer than the row.
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _rows_of(e, B, p, pi, moved, H, friction, per_load, is_joint, he, k):
     """Fill he and k with a row of the measurement at the filter's load; return what it predicts beyond the arm."""
@@ -300,7 +300,7 @@ def _rows_of(e, B, p, pi, moved, H, friction, per_load, is_joint, he, k):
     return predicted
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def _absorb(c, s, b, m, tau, dt, adapt):
     """Absorb every finite row of a sample; return the NIS of its innovations, scaled to all rows."""
@@ -357,7 +357,7 @@ def _absorb(c, s, b, m, tau, dt, adapt):
     return nis * n_rows / max(count, 1)
 
 
-@njit(cache=True, nogil=True)
+@called_kernel
 @no_type_check
 def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
     """One sample into the filters that are `active`; False where time does not go on or a motion is not finite."""

@@ -9,7 +9,14 @@ from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
 
-__all__ = ["kernel"]
+__all__ = ["called_kernel", "kernel"]
+
+called_kernel: Any = njit(cache=True, nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Compiles what only compiled code calls, on arrays that its caller keeps: no wrappers and no counting of references.
+
+With dozens of arrays in an argument, these are most of what there is to compile. Such a function makes no arrays, and
+called from Python it ends the process.
+"""
 
 
 class _Store(FunctionCache):  # type: ignore[misc]
