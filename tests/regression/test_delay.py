@@ -7,7 +7,7 @@ from dynid import TorqueModel, base_parameters, load_robot
 from dynid.dynamics import RotorInertia, friction_models
 from dynid.recording import Recording
 from dynid.regression.friction.choice import choose_friction
-from dynid.regression.friction.delay import choose_delay
+from dynid.regression.friction.delay import DelayChoice, choose_delay
 from dynid.regression.friction.rows import friction_rows
 from tests.regression.arms import ARM, conditioned, exciting_motion, frictional, log_of
 
@@ -40,6 +40,20 @@ def test_without_a_delay_none_is_chosen(rng):
     assert found.delay == 0.0
     assert abs(found.best) < 1e-3
     assert found.reason.startswith("no delay")
+
+
+@pytest.mark.parametrize(
+    ("best", "after", "said"),
+    [
+        (-1e-5, 0.9999, "no delay of the torque: no other value predicts left-out segments better"),
+        (-8e-4, 0.993, "no delay of the torque: the best, -0.8 ms, changes the error on left-out segments by -0.7 %"),
+        (4e-4, 0.9999, "no delay of the torque: the best, 0.4 ms, changes the error on left-out segments by less than"),
+    ],
+)
+def test_a_delay_that_is_not_taken_is_never_minus_zero(best, after, said):
+    reason = DelayChoice(0.0, best, 1.0, after, sure=False).reason
+    assert reason.startswith(said)
+    assert "-0.0" not in reason
 
 
 def test_a_delay_beyond_all_that_are_tried_is_not_taken(rng):

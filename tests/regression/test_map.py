@@ -128,3 +128,39 @@ def test_guesses_alone_give_no_prior_of_base_parameters():
     robot = load_robot("panda")
     model = TorqueModel(robot.with_nominal(dict.fromkeys(robot.link_names)))
     assert base_prior_rows(model, base_parameters(model), Prior(rule="map")) is None
+
+
+def test_guesses_that_the_data_contradict_are_given_the_spread_that_maximises_the_evidence(rng):
+    panda = load_robot("panda")
+    model = TorqueModel(panda.with_nominal(dict.fromkeys(panda.link_names)), friction_models("viscous+coulomb"))
+    truth = np.concatenate([panda.nominal.ravel(), rng.uniform(0.2, 1.0, 14)])
+    base, R, rho = noisy_rows(model, truth, rng, noise=0.5)
+    found = solve(R, rho, model, base, prior=Prior(rule="map"))
+    assert found.known is not None
+    assert np.all(found.known.std > 1.1)
+    assert (
+        0.8 < found.known.surprise(R @ base.K, found.theta) < 1.25
+    )  # the factor within which a spread stands, squared
+    at_first = link_prior(model, Constraints(), Prior(rule="map"), truth)
+    assert np.all(at_first.std == 1.0)
+    assert f"± {100 * found.known.std[0]:.0f} %" in found.rule
+
+
+def test_the_data_determine_as_many_coordinates_as_the_surprise_counts(rng):
+    panda = load_robot("panda")
+    model = TorqueModel(panda.with_nominal(dict.fromkeys(panda.link_names)))
+    base, R, _ = noisy_rows(model, TorqueModel(panda).nominal(), rng, noise=5.0)
+    known = link_prior(model, Constraints(), Prior(rule="map"), TorqueModel(panda).nominal())
+    away = known.reference.x_target + rng.normal(size=model.n_params) * known.std.repeat(10)
+    values = np.linalg.svd(R @ base.K @ known.reference.S * known.std.repeat(10), compute_uv=False) ** 2
+    distance = np.sum(((away - known.reference.x_target) / known.std.repeat(10)) ** 2)
+    expected = distance / np.sum(values / (1.0 + values))
+    found = known.surprise(R @ base.K, known.reference.S @ away)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)  # an inverse against singular values
+
+
+def test_nominal_links_are_never_surprised(rng):
+    model = TorqueModel(load_robot("panda"), TERMS)
+    base, R, _ = noisy_rows(model, truth_of(model, rng), rng, noise=0.1)
+    known = link_prior(model, Constraints(), Prior(rule="map"), model.nominal())
+    assert known.surprise(R @ base.K, 3.0 * model.nominal()) == 1.0

@@ -12,12 +12,13 @@ from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.feasible.prior import Prior, Reference, plain_bodies, reference_of
+from dynid.regression.problem import RANK_TOLERANCE, column_scale
 
 __all__ = ["LinkPrior", "base_prior_rows", "link_prior"]
 
 GEOMETRY_STD = 1.0
-"""Spread of a link that is known by its geometry alone, as `Prior.std`: masses guessed so are off by a factor of two
-or three (a cobot has 30 kg per cubed metre of reach, a 300 kg-payload arm 70)."""
+"""Least spread of a link that is known by its geometry alone, as `Prior.std`: masses guessed so are off by a factor of
+two or three (a cobot has 30 kg per cubed metre of reach, a 300 kg-payload arm 70). The data may ask for more."""
 _OPEN = 1e3
 """Spread of what the prior shall say nothing about, in units of its scale (dimensionless)."""
 
@@ -43,6 +44,35 @@ class LinkPrior:
         pull[: 10 * len(self.std)] = np.repeat(1.0 / self.std, 10)
         return pull
 
+    def surprise(self, F: Float[Array, "n_base n_params"], theta: Float[Array, " n_params"]) -> float:
+        r"""How much further guessed links of θ (SI) lie from their guess than its spread says, squared; 1 is as said.
+
+        .. math::
+
+            \frac{\|x\|^2}{\gamma}, \qquad \gamma = \sum_i \left(1 - [(I + L^T L)^{-1}]_{ii}\right)
+
+        with x the distance in units of the spread and L the rows of the data in the same units, joint terms eliminated:
+        of all coordinates, the data determine γ, and each of those is 1 in the mean. A spread for which this is 1
+        maximises the evidence [MacKay1992]_.
+
+        Args:
+            F: rows of the data, in units of the noise per unit of θ.
+            theta: the answer, with this prior.
+        """
+        n = 10 * len(self.std)
+        own = np.repeat(self.guessed, 10)
+        if not np.any(own):
+            return 1.0
+        A = F @ self.reference.S
+        L, J = A[:, :n] / self.pull[:n], A[:, n:]
+        if J.shape[1] > 0:
+            U, values, _ = np.linalg.svd(J / column_scale(J), full_matrices=False)
+            Q = U[:, values > RANK_TOLERANCE * max(values[0], 1.0)]
+            L = L - Q @ (Q.T @ L)
+        determined = float(np.sum(1.0 - np.diag(np.linalg.inv(np.eye(n) + L.T @ L))[own]))
+        x = (self.pull * (self.reference.S_inverse @ theta - self.reference.x_target))[:n][own]
+        return float(x @ x) / determined if determined > 0.0 else 1.0
+
     def found_over_guessed(self, theta: Float[Array, " n_params"]) -> float:
         """Mass in θ (SI) over the mass that was guessed, of the guessed links; 1 where there are none."""
         own = slice(0, 10 * len(self.std), 10)
@@ -56,6 +86,7 @@ def link_prior(
     prior: Prior,
     beta_size: Float[Array, " n_params"],
     heavier: float = 1.0,
+    wider: float = 1.0,
 ) -> LinkPrior:
     """Nominal links where the robot file has physically consistent ones, plain bodies of its geometry for the others.
 
@@ -65,6 +96,7 @@ def link_prior(
         prior: with the spread of nominal links.
         beta_size: rough θ (SI) from the data, for the mass of plain bodies.
         heavier: factor on the mass of plain bodies.
+        wider: factor on their spread.
     """
     bodies = heavier * plain_bodies(model, constraints, beta_size, tapered=True)
     guessed = np.ones(model.n_dof, dtype=bool)
@@ -74,12 +106,12 @@ def link_prior(
             bodies[k], guessed[k] = nominal.pi, False
     n_guessed = int(np.count_nonzero(guessed))
     text = f"nominal links ± {100 * prior.std:g} %"
-    plain = f"plain links of the arm's geometry ± {100 * GEOMETRY_STD:g} %"
+    plain = f"plain links of the arm's geometry ± {100 * GEOMETRY_STD * wider:.0f} %"
     if n_guessed:
         text = plain if n_guessed == model.n_dof else f"{text}; {n_guessed} of {model.n_dof} are {plain}"
     return LinkPrior(
         reference_of(model, bodies, bodies, "nominal", text, triangle=constraints.triangle),
-        np.where(guessed, GEOMETRY_STD, prior.std),
+        np.where(guessed, GEOMETRY_STD * wider, prior.std),
         guessed,
     )
 

@@ -52,9 +52,11 @@ _FAR = 100.0
 _TOO_FAR = 1e4
 """Dimensionless; data further than this from the nominal model are not measured in its coordinates."""
 _RESIZINGS = 8
-"""Times that bodies guessed from geometry are given the mass that was found with them."""
+"""Times that bodies guessed from geometry are given the mass and the spread that were found with them."""
 _SAME_MASS = 1.1
-"""Factor of mass within which a guess stands."""
+"""Factor of mass, and of spread, within which a guess stands."""
+_WIDEST = 10.0
+"""Largest factor on the spread of bodies guessed from geometry: beyond it they hardly say anything (dimensionless)."""
 _MAX_RESTRICTIONS = 10
 """Programmes solved in turn for bounds that are not convex, each about the centre of mass of the one before."""
 _EXCESS = 1e-9
@@ -151,7 +153,7 @@ def solve(
     answer = partial(_restricted, F, rho, compiled, prior, residual, equal_fit, solver, limit)
     found = answer(reference, known)
     if known is not None:
-        known, found = _resized(model, asked, prior, rough, known, found, answer)
+        known, found = _resized(model, asked, prior, rough, F, known, found, answer)
     elif found.programme.distance_of_data > (_FAR if found.status is Status.STOPPED_EARLY else _TOO_FAR):
         reference = choose_reference(model, asked, prior, rough, own_coordinates=False)
         found = answer(reference)
@@ -256,18 +258,22 @@ def _resized(
     constraints: Constraints,
     prior: Prior,
     rough: Float[Array, " n_params"],
+    F: Float[Array, "n_base n_params"],
     known: LinkPrior,
     found: _Found,
     answer: Callable[[Reference, LinkPrior | None], _Found],
 ) -> tuple[LinkPrior, _Found]:
-    """The answer with bodies guessed from geometry given the mass (θ in SI) that the data ask for."""
-    heavier = 1.0
+    """The answer with bodies guessed from geometry given the mass and the spread (θ in SI) that the data ask for."""
+    heavier = wider = 1.0
     for _ in range(_RESIZINGS):
-        ratio = known.found_over_guessed(found.theta)
-        if not 0.0 < ratio < np.inf or 1.0 / _SAME_MASS < ratio < _SAME_MASS:
+        ratio, surprise = known.found_over_guessed(found.theta), known.surprise(F, found.theta)
+        if not (0.0 < ratio < np.inf and np.isfinite(surprise)):
             break
-        heavier *= ratio
-        known = link_prior(model, constraints, prior, rough, heavier)
+        asked = min(max(wider * np.sqrt(surprise), 1.0), _WIDEST)
+        if 1.0 / _SAME_MASS < ratio < _SAME_MASS and 1.0 / _SAME_MASS < asked / wider < _SAME_MASS:
+            break
+        heavier, wider = heavier * ratio, asked
+        known = link_prior(model, constraints, prior, rough, heavier, wider)
         found = answer(known.reference, known)
     return known, found
 

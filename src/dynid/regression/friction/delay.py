@@ -51,8 +51,12 @@ class DelayChoice:
         change = self.change_percent
         if self.sure:
             return f"torque lags by {1e3 * self.best:.2f} ms: error on left-out segments {change:+.1f} %"
-        tried = f"{1e3 * self.best:.1f} ms would change the error on left-out segments by {change:+.1f} %"
-        return f"no delay of the torque: {tried}"
+        best, moved = f"{1e3 * self.best:.1f} ms", f"{change:+.1f} %"
+        if float(best.split()[0]) == 0.0:
+            return "no delay of the torque: no other value predicts left-out segments better"
+        moved = "less than 0.1 %" if float(moved.split()[0]) == 0.0 else moved
+        gain = f"changes the error on left-out segments by {moved}, not significant"
+        return f"no delay of the torque: the best, {best}, {gain}"
 
 
 def choose_delay(rows: FrictionRows, models: Sequence[JointModel], weights: Float[Array, " n_dof"]) -> DelayChoice:
