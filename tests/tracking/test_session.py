@@ -8,7 +8,7 @@ import pytest
 from dynid.errors import RecordingError, TrackingError
 from dynid.regression import IdentifiedModel
 from dynid.tracking import TrackingOptions, TrackingSession, arm_filter, load_watch
-from dynid.writers.report.tracking import tracking_report
+from dynid.writers.report.tracking import MAX_DRAWN, tracking_report
 from tests.cli.test_track import BASE, MODEL, THETA, recording
 from tests.unchecked import unchecked
 
@@ -92,6 +92,11 @@ def test_a_run_prints_as_a_table_and_reports_on_a_page():
     assert "<td" in result._repr_html_()
     report = tracking_report(result)
     assert [section.title for section in report.sections] == ["Parameters while the robot moves"]
+    assert (
+        f"; the {MAX_DRAWN} of {len(result.parameters.symbols)} that changed most." in report.sections[0].paragraphs[-1]
+    )
+    load = tracking_report(followed(TrackingOptions(payload=True))[1])
+    assert load.sections[0].paragraphs[-1] == "Parameters over time with their 2σ bands."  # all ten are drawn
     figure = report.sections[0].figures[-1]
     assert {trace["name"] for trace in json.loads(figure.as_json())["data"]} == {"NIS", "2.5 %", "97.5 %"}
 

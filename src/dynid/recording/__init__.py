@@ -43,14 +43,15 @@ if TYPE_CHECKING:
     from dynid.recording.tidying import tidied as tidied
 
 MODULES = (
+    "repairs",
     "recording",
     "spelling",
-    "repairs",
     "raw",
     "clock",
     "wild_cells",
     "held_rows",
     "tidying",
+    "followed",
     "column_map",
     "column_map_edits",
     "log_format",

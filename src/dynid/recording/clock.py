@@ -147,10 +147,12 @@ def _joined_parts(raw: RawLog) -> RawLog:
 def _goes_on(raw: RawLog, before: int, after: int) -> bool:
     """Whether the row `after` follows the row `before` as every row follows the one before it."""
     for name in raw.signals:
-        values = getattr(raw, name)
-        usual = np.percentile(np.abs(np.diff(values, axis=0)), 99.0, axis=0)
-        if np.any(np.abs(values[after] - values[before]) > CONTINUOUS * usual):
-            return False
+        for values in getattr(raw, name).T:
+            step, steps = abs(values[after] - values[before]), np.abs(np.diff(values))
+            known = steps[np.isfinite(steps)]
+            # A value that is missing on either side says nothing.
+            if np.isfinite(step) and len(known) and step > CONTINUOUS * np.percentile(known, 99.0):
+                return False
     return True
 
 
@@ -160,7 +162,9 @@ def _with(raw: RawLog, repair: LogRepair) -> RawLog:
 
 def _first_of_twins(raw: RawLog) -> Int[Array, " n_kept"]:
     """Places of the rows that do not repeat an earlier one with the same stamp and values, in order."""
+    # nan is no equal of itself; as a number that nobody measures it is.
     table = np.column_stack([raw.t, *(getattr(raw, name) for name in raw.signals)])
+    table[np.isnan(table)] = np.inf
     order = np.lexsort((np.arange(len(table)), raw.t))
     same = np.concatenate([[False], (table[order][1:] == table[order][:-1]).all(axis=1)])
     return np.sort(order[~same])

@@ -19,6 +19,8 @@ __all__ = ["RAW_SIGNALS", "RawLog", "increasing"]
 
 RAW_SIGNALS = ("q", "dq", "tau", "current")
 """Signals of the joints that the doctor looks at."""
+CARRIED = ("ddq", "base_wrench", "tool_wrench")
+"""Signals that are carried along for tracking; nobody looks at them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +49,15 @@ class RawLog:
     """Whether the file ends here; False if only its first part was read."""
     repairs: tuple[LogRepair, ...] = ()
     """What was wrong with its rows, names or stamps, and was put right while it was read."""
+    ddq: Float[Array, "n_samples n_dof"] | None = None
+    """Accelerations in rad/s² or m/s²; None where the log has none."""
+    base_wrench: Float[Array, "n_samples 6"] | None = None
+    """Force in N and moment in N·m under the base; None where the log has none."""
+    tool_wrench: Float[Array, "n_samples 6"] | None = None
+    """Force in N and moment in N·m at the tool; None where the log has none."""
 
     def __post_init__(self) -> None:
-        for name in ("t", *self.signals):
+        for name in ("t", *self.signals, *self.carried):
             object.__setattr__(self, name, readonly(getattr(self, name)))
 
     def __repr__(self) -> str:
@@ -69,6 +77,9 @@ class RawLog:
             current=recording.current,
             source=recording.source,
             numbers=recording.first_sample + np.arange(recording.n_samples),
+            ddq=recording.ddq,
+            base_wrench=recording.base_wrench,
+            tool_wrench=recording.tool_wrench,
         )
 
     @property
@@ -81,6 +92,11 @@ class RawLog:
         """The signals that this log has."""
         return tuple(name for name in RAW_SIGNALS if getattr(self, name) is not None)
 
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The signals beside them that this log has."""
+        return tuple(name for name in CARRIED if getattr(self, name) is not None)
+
     def column(self, signal: str, joint: str) -> str:
         """What the file calls the column of a signal of a joint."""
         place = self.joint_names.index(joint)
@@ -89,7 +105,7 @@ class RawLog:
 
     def rows(self, kept: Bool[Array, " n_samples"] | Int[Array, " n_kept"]) -> RawLog:
         """Some of the rows: those of a mask, or by place."""
-        cut = {name: getattr(self, name)[kept] for name in ("t", *self.signals)}
+        cut = {name: getattr(self, name)[kept] for name in ("t", *self.signals, *self.carried)}
         return replace(self, **cut, numbers=self.places[kept])
 
     @property

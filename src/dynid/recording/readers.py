@@ -127,6 +127,9 @@ def _raw(plan: Layout, block: LogBlock, *, whole: bool) -> RawLog:
         columns={name: plan.columns[span] for name, span in plan.spans.items() if name in RAW_SIGNALS},
         whole=whole,
         repairs=plan.repairs,
+        ddq=values.get("ddq"),
+        base_wrench=values.get("base_wrench"),
+        tool_wrench=values.get("tool_wrench"),
     )
 
 

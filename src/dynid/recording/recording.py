@@ -11,6 +11,7 @@ import numpy as np
 from dynid.arrays import Array, ArrayLike, Bool, Float, readonly
 from dynid.errors import RecordingError, WrongType
 from dynid.prose import Grid, PrintsAsTable, counted
+from dynid.recording.repairs import LogRepair
 
 __all__ = ["JOINT_SIGNALS", "WRENCH_AXES", "WRENCH_SIGNALS", "Intervals", "Recording", "measurable"]
 
@@ -39,7 +40,10 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recording(PrintsAsTable):
-    """Joint measurements of one run, as logged: finite numbers at strictly increasing times."""
+    """Joint measurements of one run, as logged: finite numbers at strictly increasing times.
+
+    With `holes`, single values may be missing (nan), as a filter takes them sample by sample.
+    """
 
     joint_names: tuple[str, ...]
     """The joints of the columns, in the robot's order."""
@@ -65,6 +69,10 @@ class Recording(PrintsAsTable):
     """Where the first sample here stands in the source, counted from 0."""
     n_skipped: int = 0
     """Messages of a bag left out because they lacked a joint, a signal or the wrench."""
+    holes: bool = False
+    """Whether values may be missing, as nan: tracking leaves out what needs them, a fit takes `complete`."""
+    repairs: tuple[LogRepair, ...] = ()
+    """What was wrong with its rows or stamps, and was put right so that it can be followed."""
 
     def __post_init__(self) -> None:
         if isinstance(self.joint_names, str) or not isinstance(self.joint_names, Iterable):
@@ -86,8 +94,12 @@ class Recording(PrintsAsTable):
         for name in self.signals:
             owners = self.joint_names if name in JOINT_SIGNALS else WRENCH_AXES
             for owner, values in zip(owners, getattr(self, name).T, strict=True):
-                rms = np.sqrt(np.mean(values**2))
-                rows.append((f"{name} {owner}", f"{values.min():.4g}", f"{values.max():.4g}", f"{rms:.4g}"))
+                known = values[np.isfinite(values)]
+                if not len(known):
+                    rows.append((f"{name} {owner}", "", "", "missing"))
+                    continue
+                rms = np.sqrt(np.mean(known**2))
+                rows.append((f"{name} {owner}", f"{known.min():.4g}", f"{known.max():.4g}", f"{rms:.4g}"))
         return Grid(("signal (SI)", "smallest", "largest", "RMS"), rows, (1, 2, 3))
 
     @property
@@ -140,6 +152,22 @@ class Recording(PrintsAsTable):
         cut = {name: getattr(self, name)[start:stop] for name in ("t", *self.signals)}
         return replace(self, **cut, first_sample=self.first_sample + start)
 
+    def complete(self) -> Recording:
+        """The samples in which every value was measured (SI), as a recording without holes.
+
+        Raises:
+            RecordingError: where there is none.
+        """
+        if not self.holes:
+            return self
+        kept = np.full(self.n_samples, True)
+        for name in self.signals:
+            kept &= np.isfinite(getattr(self, name)).all(axis=1)
+        if not np.any(kept):
+            raise RecordingError(f"{self.source}: no sample in which every value was measured; check its columns")
+        cut = {name: getattr(self, name)[kept] for name in ("t", *self.signals)}
+        return replace(self, **cut, holes=False)
+
     @classmethod
     def concatenated(cls, parts: Iterable[Recording]) -> Recording:
         """One recording of parts that follow one another in time, such as the chunks of a stream.
@@ -160,6 +188,7 @@ class Recording(PrintsAsTable):
         if len(pieces) == 1:
             return first
         joined: dict[str, Any] = {"n_skipped": sum(piece.n_skipped for piece in pieces)}
+        joined["holes"] = any(piece.holes for piece in pieces)
         for name in ("t", *first.signals):
             joined[name] = np.concatenate([getattr(piece, name) for piece in pieces])
         return replace(first, **joined)
@@ -186,9 +215,12 @@ class Recording(PrintsAsTable):
     def _check_finite(self) -> None:
         for name in ("t", *self.signals):
             values = getattr(self, name)
-            if np.all(measurable(values)):
+            bad = ~measurable(values)
+            if self.holes and name != "t":
+                bad &= ~np.isnan(values)
+            if not np.any(bad):
                 continue
-            wrong = np.argwhere(~measurable(values))
+            wrong = np.argwhere(bad)
             k = int(wrong[0][0])
             where = ""
             if name != "t":
@@ -197,7 +229,7 @@ class Recording(PrintsAsTable):
             more = f", the first of {len(wrong)} such values" if len(wrong) > 1 else ""
             raise RecordingError(
                 f"{self.source}: {name}{where} is {values[tuple(wrong[0])]} at sample {self.first_sample + k}{more}; "
-                "delete that sample or fill it in from its neighbours"
+                "delete that sample, fill it in from its neighbours, or say holes=True (nan where a value is missing)"
             )
 
     def _check_increasing(self) -> None:

@@ -15,7 +15,7 @@ from dynid.recording.repairs import LogRepair, listed_samples
 from dynid.recording.spelling import STEMS
 from dynid.recording.wild_cells import wild_cells
 
-__all__ = ["Tidying", "tidied"]
+__all__ = ["Tidying", "stamped_rows", "tidied"]
 
 MOST_LOST = 0.2
 """Share of the rows that may be left out for bad cells; a log that would lose more stays as it is."""
@@ -44,7 +44,7 @@ class Tidying:
 
     def applied(self, raw: RawLog, before: RawLog | None = None) -> RawLog:
         """The rows of a log (SI) that can be used; `before` is the part just before, where it is read in parts."""
-        log = _stamped(raw)
+        log = stamped_rows(raw)
         log = steady_clock(log)
         if self.holding is not None:
             log = _thinned(log, self.holding, before)
@@ -70,7 +70,7 @@ class Tidying:
             yield replace(log, t=t)
 
 
-def _stamped(raw: RawLog) -> RawLog:
+def stamped_rows(raw: RawLog) -> RawLog:
     """The rows that have a time."""
     timed = np.isfinite(raw.t)
     n_lost = int(np.sum(~timed))

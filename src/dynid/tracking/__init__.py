@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dynid.tracking.load import LoadEstimate as LoadEstimate
     from dynid.tracking.load import LoadEvent as LoadEvent
     from dynid.tracking.load import load_filter as load_filter
+    from dynid.tracking.missing import MissingValues as MissingValues
     from dynid.tracking.noise import TorqueNoise as TorqueNoise
     from dynid.tracking.noise import torque_noise as torque_noise
     from dynid.tracking.rows import LOAD_SYMBOLS as LOAD_SYMBOLS
@@ -65,6 +66,7 @@ MODULES = (
     "factors",
     "core",
     "samples",
+    "missing",
     "visibility",
     "filter",
     "health",

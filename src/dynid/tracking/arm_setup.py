@@ -73,9 +73,17 @@ def arm_cutoff(known: IdentifiedModel, recording: Recording | None) -> float | N
     if known.settings.cutoff_hz is not None or recording is None:
         return known.settings.cutoff_hz
     try:
-        return known.settings.plan(recording).low_pass.cutoff_hz
+        return known.settings.plan(_positions(recording)).low_pass.cutoff_hz
     except RecordingError:  # too short, or time stamps that no batch fit takes; a filter may still
         return None
+
+
+def _positions(recording: Recording) -> Recording:
+    """What of a log with holes a low-pass is chosen from: the samples whose positions (rad or m) are all there."""
+    if not recording.holes:
+        return recording
+    some = np.isfinite(recording.q).all(axis=1)
+    return Recording(recording.joint_names, recording.t[some], recording.q[some], source=recording.source)
 
 
 def check_units(known: IdentifiedModel, recording: Recording, options: TrackingOptions) -> None:
@@ -90,10 +98,11 @@ def check_units(known: IdentifiedModel, recording: Recording, options: TrackingO
         return
     some = np.linspace(0, recording.n_samples - 1, min(recording.n_samples, CHECKED_SAMPLES)).astype(int)
     q, dq, tau = recording.q[some], recording.dq[some], recording.tau[some]
-    good = np.isfinite(q).all(axis=1) & np.isfinite(dq).all(axis=1) & np.isfinite(tau).all(axis=1)
+    good = np.isfinite(q).all(axis=1) & np.isfinite(dq).all(axis=1)
     still = Motion(recording.t[some][good], q[good], dq[good], np.zeros_like(q[good]))
-    needed = float(np.linalg.norm(known.model.torque(still, known.parameters)))
-    size = float(np.linalg.norm(tau[good]))
+    measured = np.isfinite(tau[good])
+    needed = float(np.linalg.norm(known.model.torque(still, known.parameters)[measured]))
+    size = float(np.linalg.norm(tau[good][measured]))
     if min(size, needed) > 0.0 and not 1.0 / UNIT_RATIO < size / needed < UNIT_RATIO:
         raise TrackingError(
             f"{recording.source}: what is measured is {size / needed:.3g} times what the model predicts; check its "

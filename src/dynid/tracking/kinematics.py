@@ -21,6 +21,9 @@ MAX_ORDER = 7
 """Highest degree of the polynomial, for which the Gram matrix below has its eight columns."""
 EVEN = 1e-6
 """Difference of steps between samples, over the step, up to which they count as the same: less than clocks jitter."""
+BRIDGED = 3
+"""Missing velocities in a row that are interpolated: within so few samples a velocity hardly bends. Where more are
+missing, the window differentiates positions, which is noisier."""
 
 
 @njit(cache=True, nogil=True)
@@ -69,13 +72,18 @@ def window_weights(t, centre, order, n_derivatives, G, W):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def smooth(t, q, dq, order, centre, even, G, W, out):
-    """Rows of out: q, dq, ddq at sample `centre` of the window; dq may be empty.
+def smooth(t, q, dq, lost, order, centre, even, G, W, out):
+    """Rows of out: q, dq, ddq at sample `centre` of the window.
+
+    A joint of which `lost` velocities of the window are missing is differentiated from its positions alone.
 
     `even` is the step between samples (s), for how many samples it has been the same, and how many derivatives W has:
     once it has been the same for a whole window, W is what it was. Its second number is zero where a window starts.
     """
-    n, n_dof, wanted = t.shape[0], q.shape[1], 2 if dq.shape[0] > 0 else 3
+    n, n_dof, wanted = t.shape[0], q.shape[1], 2
+    for j in range(n_dof):
+        if lost[j] > 0:
+            wanted = 3
     step = t[n - 1] - t[n - 2]
     even[1] = even[1] + 1.0 if abs(step - even[0]) <= EVEN * step else 1.0
     if even[1] == 1.0:
@@ -91,16 +99,21 @@ def smooth(t, q, dq, order, centre, even, G, W, out):
         a = max(b - 1, 0)
         share = 1.0 if a < b else 0.0
         place, rate, more, faster = W[0, b], W[1, b], share * W[0, a], share * W[1, a]
-        if dq.shape[0] > 0:
+        if wanted == 2:
             for j in range(n_dof):
                 out[0, j] += place * q[b, j] + more * q[a, j]
                 out[1, j] += place * dq[b, j] + more * dq[a, j]
                 out[2, j] += rate * dq[b, j] + faster * dq[a, j]
-        else:
-            for j in range(n_dof):
-                out[0, j] += place * q[b, j] + more * q[a, j]
+            continue
+        second, other = W[2, b], share * W[2, a]
+        for j in range(n_dof):
+            out[0, j] += place * q[b, j] + more * q[a, j]
+            if lost[j] > 0:
                 out[1, j] += rate * q[b, j] + faster * q[a, j]
-                out[2, j] += W[2, b] * q[b, j] + share * W[2, a] * q[a, j]
+                out[2, j] += second * q[b, j] + other * q[a, j]
+            else:
+                out[1, j] += place * dq[b, j] + more * dq[a, j]
+                out[2, j] += rate * dq[b, j] + faster * dq[a, j]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +152,7 @@ class KinematicStream:
         self.n_restarts = 0
         """Times the window was emptied by a gap."""
         self.n_skipped = 0
-        """Samples left out: values not finite, or time that does not go on."""
+        """Samples left out: positions not finite, or time that does not go on."""
         n = 2 * options.half_samples + 1
         # Twice the window, written at two places: every window is then one contiguous piece.
         self._t, self._q, self._dq = np.zeros(2 * n), np.zeros((2 * n, n_dof)), np.zeros((2 * n, n_dof))
@@ -147,31 +160,61 @@ class KinematicStream:
         self._n, self._count, self._place, self._last = n, 0, 0, -np.inf
         self._even, self._G = np.zeros(3), np.zeros((10, 16))
         self._W, self._out = np.zeros((3, n)), np.zeros((3, n_dof))
+        # Missing velocities: of each joint in the window, and in a row up to now.
+        self._lost, self._run = np.zeros(n_dof, dtype=np.int64), np.zeros(n_dof, dtype=np.int64)
+        self._some_lost = False
+        # Samples until no sample without any velocity is left in the window.
+        self._unmeasured, self._all = 0, np.full(n_dof, n, dtype=np.int64)
 
     def step(self, sample: Sample) -> Sample | None:
         """The sample of half a window ago with its motion filled in (rad, s); None while the window fills."""
-        velocity = sample.dq
-        finite = np.isfinite(sample.t) and bool(np.all(np.isfinite(sample.q)))
-        if not finite or (velocity is not None and not np.all(np.isfinite(velocity))) or sample.t <= self._last:
+        if not np.isfinite(sample.t) or sample.t <= self._last or not np.isfinite(sample.q).all():
             self.n_skipped += 1
             return None
         if self._count and sample.t - self._last > self.options.gap:
             self._count, self._place, self._even[1] = 0, 0, 0.0
+            self._lost[:], self._run[:] = 0, 0
+            self._some_lost, self._unmeasured = False, 0
             self.n_restarts += 1
         self._last = sample.t
-        for place in (self._place, self._place + self._n):
-            self._t[place], self._q[place] = sample.t, sample.q
-            if velocity is not None:
-                self._dq[place] = velocity
-        self._kept[self._place] = sample
-        self._place = (self._place + 1) % self._n
+        place, other = self._place, self._place + self._n
+        if self._some_lost and self._count == self._n:
+            self._lost -= np.isnan(self._dq[place])
+        self._t[place] = self._t[other] = sample.t
+        self._q[place] = self._q[other] = sample.q
+        self._unmeasured = self._n if sample.dq is None else max(0, self._unmeasured - 1)
+        self._dq[place] = self._dq[other] = 0.0 if sample.dq is None else sample.dq
+        if self._some_lost or not np.isfinite(self._dq[place].sum()):
+            self._fill(place)
+        self._kept[place] = sample
+        self._place = (place + 1) % self._n
         self._count = min(self._count + 1, self._n)
         if self._count < self._n:
             return None
         window = slice(self._place, self._place + self._n)
         middle = self._kept[(self._place + self.options.half_samples) % self._n]
         assert middle is not None
-        dq = self._dq[window] if velocity is not None else self._dq[:0]
         half, order = self.options.half_samples, self.options.order
-        smooth(self._t[window], self._q[window], dq, order, half, self._even, self._G, self._W, self._out)
+        t, q, dq = self._t[window], self._q[window], self._dq[window]
+        lost = self._all if self._unmeasured else self._lost
+        smooth(t, q, dq, lost, order, half, self._even, self._G, self._W, self._out)
         return middle._replace(q=self._out[0].copy(), dq=self._out[1].copy(), ddq=self._out[2].copy())
+
+    def _fill(self, place: int) -> None:
+        """Count the velocities that the sample at `place` lacks; interpolate those that it ends a short run of."""
+        row = np.where(np.isfinite(self._dq[place]), self._dq[place], np.nan)
+        missing = np.isnan(row)
+        self._dq[place] = self._dq[place + self._n] = row
+        for j in np.flatnonzero(~missing & (self._run > 0) & (self._run <= BRIDGED)):
+            run = int(self._run[j])
+            if self._count <= run:
+                continue  # the window begins with them
+            # Places before the first are those of the second copy, from its end.
+            t0, t1, dq0, dq1 = self._t[place - run - 1], self._t[place], self._dq[place - run - 1, j], row[j]
+            for k in range(place - run, place):
+                value = dq0 + (dq1 - dq0) * (self._t[k] - t0) / (t1 - t0)
+                self._dq[k % self._n, j] = self._dq[k % self._n + self._n, j] = value
+            self._lost[j] -= run
+        self._run[:] = np.where(missing, self._run + 1, 0)
+        self._lost += missing
+        self._some_lost = bool(self._lost.any())

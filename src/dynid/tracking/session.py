@@ -14,13 +14,15 @@ from dynid.dynamics.motion import Motion
 from dynid.errors import TrackingError
 from dynid.prose import counted
 from dynid.recording.recording import Recording
+from dynid.recording.repairs import LogRepair
 from dynid.regression.model import IdentifiedModel
 from dynid.tracking.arm_setup import arm_cutoff, arm_filter, arm_noise, check_units
 from dynid.tracking.checkpoint import resume, save_checkpoint
 from dynid.tracking.filter import Tracker
 from dynid.tracking.health import Health, health
-from dynid.tracking.kinematics import KinematicFilter
+from dynid.tracking.kinematics import KinematicFilter, KinematicStream
 from dynid.tracking.load import LoadEstimate, LoadEvent
+from dynid.tracking.missing import MissingCounter, MissingValues
 from dynid.tracking.periodic_noise import periodic_noise
 from dynid.tracking.row_filter import rows_every
 from dynid.tracking.samples import Sample, TrackedParameters
@@ -70,6 +72,10 @@ class TrackingResult:
     """Two-sided 95 % band of the NIS of one sample, dimensionless."""
     n_skipped: int
     """Samples left out: values not finite, or time that does not go on."""
+    missing: MissingValues
+    """Values that samples lacked, by joint."""
+    repairs: tuple[LogRepair, ...] = ()
+    """What was put right in the rows or stamps of the log before it was followed."""
     events: tuple[LoadEvent, ...] = ()
     load: LoadEstimate | None = None
     """What the arm carries; None where the parameters of the arm were followed."""
@@ -84,6 +90,7 @@ class TrackingResult:
             ("robot", f"{robot.name}   {robot.n_dof} joints, {counted(len(self.parameters.symbols), 'state')}"),
             ("samples", f"{self.health.n_absorbed} absorbed, {self.n_skipped} skipped"),
             ("NIS", self.health.nis_sentence),
+            *(("left out", sentence) for sentence in self.missing.sentences),
         ]
         tail = [("event", f"{event.t:.3f} s   {event.sentence}") for event in self.events]
         if load is not None:
@@ -120,6 +127,7 @@ class TrackingSession:
         """
         self.known, self.options = known, options or TrackingOptions()
         self._n_samples = source.n_samples if isinstance(source, Recording) else 0
+        self._repairs = source.repairs if isinstance(source, Recording) else ()
         if isinstance(source, Recording):
             noise = recorded_noise(source, self.options)
             self._every = max(1, source.n_samples // KEPT)
@@ -144,6 +152,9 @@ class TrackingSession:
         )
         """What runs: the filter of the arm, or the watcher."""
         self._heard: list[LoadEvent] = []
+        self._window: KinematicStream | None = None
+        given = isinstance(source, Recording) and source.dq is not None and source.ddq is not None
+        self._missing = MissingCounter(known.model.robot.joint_names, completed=not given)
         self._samples = (
             self._live(source) if isinstance(source, SampleIntake) else self._replayed(source, self.options.speed)
         )
@@ -167,9 +178,10 @@ class TrackingSession:
         elif self.options.noise == "periodic":
             if recording is None:
                 raise TrackingError("`noise` periodic needs a log; a live source has not shown its period yet")
-            rows = recorded_rows(recording, self.options)
+            whole = recording.complete()
+            rows = recorded_rows(whole, self.options)
             noise = periodic_noise(
-                recording.source, recording.t, recording.q, rows, cutoff_hz=cutoff, rate_hz=rate_hz, every=every
+                recording.source, whole.t, whole.q, rows, cutoff_hz=cutoff, rate_hz=rate_hz, every=every
             )
         options = arm_filter(self.known, noise, self.options, cutoff_hz=cutoff, rate_hz=rate_hz)
         if path is None or not path.exists():
@@ -183,7 +195,7 @@ class TrackingSession:
         n_dof, options = self.known.model.n_dof, self.options
         kinematics = KinematicFilter.at_rate(options.rate, half_window=options.half_window)
         try:
-            yield from with_kinematics(self._listened(intake.samples()), kinematics, n_dof)
+            yield from self._completed(self._counted(intake.samples()), kinematics.start(n_dof))
         finally:
             intake.close()
 
@@ -200,16 +212,32 @@ class TrackingSession:
 
     def samples_of(self, recording: Recording) -> tuple[Motion, Float[Array, "n_samples n_dof"]]:
         """The samples of a log as the filter gets them, at full speed: motion (rad, s) and torque (N·m or N)."""
-        kept = [s for s in self._replayed(recording, None) if s.dq is not None and s.ddq is not None]
+        samples = replay(recording)
+        if recording.dq is None or recording.ddq is None:
+            kinematics = KinematicFilter.at_rate(recording.rate_hz, half_window=self.options.half_window)
+            samples = with_kinematics(samples, kinematics, recording.n_dof)
+        kept = [s for s in samples if s.dq is not None and s.ddq is not None and np.isfinite([s.q, s.dq, s.ddq]).all()]
         t, q, dq, ddq, tau = (np.array([getattr(s, name) for s in kept]) for name in ("t", "q", "dq", "ddq", "tau"))
         return Motion(t, q, dq, ddq), tau
 
-    def _listened(self, samples: Iterator[Sample]) -> Iterator[Sample]:
-        """The same samples; the contact watch hears them at once, not half a window late."""
+    def _counted(self, samples: Iterator[Sample]) -> Iterator[Sample]:
+        """The same samples; what they lack is counted. One without torques where others had them lacks them all."""
+        torque = None
+        for given in samples:
+            sample = given if given.tau is not None or torque is None else given._replace(tau=torque)
+            torque = torque if sample.tau is None or torque is not None else np.full(len(sample.tau), np.nan)
+            self._missing.hear(sample)
+            yield sample
+
+    def _completed(self, samples: Iterator[Sample], window: KinematicStream) -> Iterator[Sample]:
+        """The same samples with their motion, half a window late; the contact watch hears them at once."""
+        self._window = window
         for sample in samples:
             if self.watcher is not None and sample.dq is not None and sample.tau is not None:
                 self._heard += self.watcher.hear(sample)
-            yield sample
+            found = window.step(sample)
+            if found is not None:
+                yield found
 
     def follow(self) -> Iterator[TrackedMoment]:
         """Absorb every sample; yield the estimate at those that are kept, and wherever something happened.
@@ -248,7 +276,9 @@ class TrackingSession:
             parameters=tracker.parameters,
             health=health(tracker) if isinstance(tracker, Tracker) else tracker.health,
             nis_band=tracker.band,
-            n_skipped=tracker.n_skipped,
+            n_skipped=tracker.n_skipped + (0 if self._window is None else self._window.n_skipped),
+            missing=self._missing.values,
+            repairs=self._repairs,
             events=tuple(self._events),
             load=None if watcher is None else watcher.estimate,
             trail=tuple(self._trail),
@@ -277,7 +307,9 @@ class TrackingSession:
 
     def _replayed(self, recording: Recording, speed: float | None) -> Iterator[Sample]:
         samples = replay(recording, speed=speed)
+        if recording.holes:
+            samples = self._counted(samples)
         if recording.dq is not None and recording.ddq is not None:
             return samples
         kinematics = KinematicFilter.at_rate(recording.rate_hz, half_window=self.options.half_window)
-        return with_kinematics(self._listened(samples), kinematics, recording.q.shape[1])
+        return self._completed(samples, kinematics.start(recording.q.shape[1]))

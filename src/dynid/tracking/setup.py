@@ -122,8 +122,8 @@ def recorded_noise(recording: Recording, options: TrackingOptions) -> Float[Arra
     Raises:
         RecordingError: the log lacks what is to be measured.
     """
-    parts = [_measured(recording, kind) for kind in options.measured]
-    return np.concatenate([PEAK_SHARE * np.maximum(np.max(np.abs(part), axis=0), 1e-6) for part in parts])
+    parts = [np.abs(np.nan_to_num(_measured(recording, kind))) for kind in options.measured]
+    return np.concatenate([PEAK_SHARE * np.maximum(np.max(part, axis=0), 1e-6) for part in parts])
 
 
 def recorded_rows(recording: Recording, options: TrackingOptions) -> Float[Array, "n_samples n_rows"]:

@@ -287,14 +287,19 @@ def _as_log(log: LogLike, what: str) -> LogSource:
 
 
 def raw_log(arrays: Mapping[str, Array], joint_names: Sequence[str]) -> RawLog:
-    """Plain arrays by name (SI) as a log; those of one joint may lack their second axis.
+    """Plain arrays by name (SI) as a log, as unchecked as a file; those of one joint may lack their second axis.
 
     Raises:
         RecordingError: for shapes that do not fit the joints.
     """
     shaped = {name: value if name == "t" or value.ndim != 1 else value[:, None] for name, value in arrays.items()}
-    named: dict[str, Any] = shaped
-    return RawLog.of(Recording(tuple(joint_names), **named))
+    t = shaped["t"]
+    # Shapes are those of a recording; values and stamps may be as bad as in a file.
+    named: dict[str, Any] = {name: np.zeros(np.shape(value)) for name, value in shaped.items()}
+    named["t"] = np.arange(len(t), dtype=float) if t.ndim == 1 else t
+    shape = RawLog.of(Recording(tuple(joint_names), **named))
+    given: dict[str, Any] = shaped
+    return replace(shape, **given, numbers=None)
 
 
 def as_map(columns: str | PathLike[str] | ColumnMap | None) -> ColumnMap | None:

@@ -144,8 +144,8 @@ def compare_filters(
     own = session.tracker.options
     motion, tau = session.samples_of(log)
     try:
-        settled = settings.condition(log.part(float(log.t[0]) + settle, None))
-        unseen = settings.condition(held_out) if isinstance(held_out, Recording) else None
+        settled = settings.condition(log.part(float(log.t[0]) + settle, None).complete())
+        unseen = settings.condition(held_out.complete()) if isinstance(held_out, Recording) else None
     except RecordingError as error:
         raise TrackingError(
             f"`settle` {settle:g} s or the time held out leaves too little of the log: {error}"
@@ -165,7 +165,7 @@ def compare_filters(
     theta, seconds = _timed(_recursive(model, base, own), motion, tau)
     found.append(_judged("recursive least squares", model, theta, _of_base(model, base, theta), seconds, seen))
     started = time.perf_counter()
-    beta = OLS().fit(compress(SampleRows(model, base, (settings.condition(log),)))).beta
+    beta = OLS().fit(compress(SampleRows(model, base, (settings.condition(log.complete()),)))).beta
     seconds = (time.perf_counter() - started) / log.n_samples
     theta = base.lift(beta)
     found.append(_judged("batch least squares", model, theta, _of_base(model, base, theta), seconds, seen))

@@ -40,7 +40,7 @@ class LatestSamples:
         row = self._rows[self._next]
         row[0] = sample.t
         row[1 : 1 + n] = sample.q
-        self.with_dq, self.with_tau = sample.dq is not None, sample.tau is not None
+        self.with_dq, self.with_tau = self.with_dq or sample.dq is not None, self.with_tau or sample.tau is not None
         row[1 + n : 1 + 2 * n] = np.nan if sample.dq is None else sample.dq
         row[1 + 2 * n :] = np.nan if sample.tau is None else sample.tau
         self._next = (self._next + 1) % len(self._rows)
@@ -68,6 +68,7 @@ class LatestSamples:
         if len(rows) < 2:
             raise RecordingError("live: nothing has been recorded yet; wait for samples")
         dq, tau = rows[:, 1 + n : 1 + 2 * n], rows[:, 1 + 2 * n :]
+        held = rows[:, 1 + n if self.with_dq else 1 + 2 * n : None if self.with_tau else 1 + 2 * n]
         return Recording(
             self.joint_names,
             rows[:, 0],
@@ -75,6 +76,7 @@ class LatestSamples:
             dq=dq if self.with_dq else None,
             tau=tau if self.with_tau else None,
             source="live recording",
+            holes=bool(np.isnan(held).any()),
         )
 
     def clear(self) -> None:

@@ -66,11 +66,12 @@ class LiveTorque:
         if len(rows) < self.n_window or not np.all(np.diff(rows[:, 0]) > 0.0):
             return None
         t, q, dq = np.array(rows[:, 0]), np.array(rows[:, 1 : 1 + n]), np.array(rows[:, 1 + n : 1 + 2 * n])
-        if not np.all(np.isfinite(q)) or (with_dq and not np.all(np.isfinite(dq))):
+        if not np.all(np.isfinite(q)):
             return None
+        lost = np.isnan(dq).sum(axis=0) if with_dq else np.full(n, len(t))
         out = np.zeros((3, n))
         scratch = np.zeros(3), np.zeros((10, 16)), np.zeros((3, self.n_window))
-        smooth(t, q, dq if with_dq else dq[:0], ORDER, half, *scratch, out)
+        smooth(t, q, dq, lost, ORDER, half, *scratch, out)
         self._motion.append(out)
         path = np.array(self._motion)
         motion = Motion(self._period * np.arange(float(len(path))), path[:, 0], path[:, 1], path[:, 2])

@@ -12,6 +12,7 @@ from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import RecordingError
 from dynid.recording.conditioning import Plan, Samples
+from dynid.recording.followed import followed_log
 from dynid.recording.formats.text_stream import PACKED_SUFFIXES
 from dynid.recording.log_settings import LogSettings
 from dynid.recording.raw import RawLog
@@ -24,7 +25,7 @@ from dynid.regression.streamed_rows import StreamedRows
 from dynid.workflow.doors import LogLike, LogSource, as_logs, raw_log
 from dynid.workflow.progress import Progress, silent
 
-__all__ = ["BadRows", "Log", "as_recording", "compressed"]
+__all__ = ["BadRows", "Log", "as_recording", "compressed", "followed_recording"]
 
 STREAMED_BYTES = 64 * 2**20
 """Log files larger than this are streamed, never held as a whole: conditioning takes some ten times their size."""
@@ -184,6 +185,20 @@ def as_recording(log: LogLike, robot: Robot, settings: LogSettings) -> Recording
     if isinstance(source, Path):
         return read_recording(source, robot.joint_names, columns=settings.columns)
     return (source if isinstance(source, RawLog) else raw_log(source, robot.joint_names)).recording()
+
+
+def followed_recording(log: LogLike, robot: Robot, settings: LogSettings) -> Recording:
+    """The whole log (SI) for a filter: values may be missing, stamps were put right; a `Recording` as it is.
+
+    Raises:
+        RecordingError: for what is no log of this robot, or stamps that cannot be put right.
+    """
+    if isinstance(log, Recording):
+        return log
+    source = as_logs(log, "log")[0]
+    if isinstance(source, Path):
+        return followed_log(read_raw(source, robot.joint_names, columns=settings.columns))
+    return followed_log(source if isinstance(source, RawLog) else raw_log(source, robot.joint_names))
 
 
 def compressed(

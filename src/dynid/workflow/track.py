@@ -24,7 +24,7 @@ from dynid.tracking.sources.intake import UDP, SampleIntake, is_stream, open_str
 from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.doors import LogLike, ModelLike, as_gains, as_map, as_model
 from dynid.workflow.filter_comparison import compare_filters
-from dynid.workflow.logs import as_recording
+from dynid.workflow.logs import followed_recording
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.provenance import provenance
 from dynid.workflow.track_result import ModelTracking
@@ -68,8 +68,9 @@ def track(
 
     Args:
         model: model.json or `IdentifiedModel`.
-        log: a log to replay, or a live source: ``udp:PORT`` or the port for datagrams on this machine (JSON or
-            binary), ``-`` for lines of JSON on standard input, ``follow:FILE`` for a log or bag being written.
+        log: a log to replay, in which values may be missing (nan, empty or infinite), or a live source: ``udp:PORT``
+            or the port for datagrams on this machine (JSON or binary), ``-`` for lines of JSON on standard input,
+            ``follow:FILE`` for a log or bag being written.
         from_wrong: start from parameters wrong by this share, sign by link.
         payload: follow the load on a known arm, and contacts.
         measure: torque, base-wrench, or both.
@@ -187,7 +188,7 @@ def tracked_source(
         return open_stream(log, known.robot, settings)
     if isinstance(log, int):
         raise RecordingError("log: expected a log file, a Recording, arrays by name, or a UDP port, got bool")
-    recording = as_recording(log, known.robot, settings).part(t_from, t_until)
+    recording = followed_recording(log, known.robot, settings).part(t_from, t_until)
     return settings.aligned(settings.with_torque(recording, known.robot))
 
 

@@ -10,8 +10,10 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.recording.recording import WRENCH_AXES
 from dynid.regression.model import IdentifiedModel
 from dynid.tracking.load import LoadEvent
+from dynid.tracking.missing import MissingValues
 from dynid.tracking.session import TrackingResult
 from dynid.tracking.sources.counts import StreamCounts
 from dynid.workflow.contract import Numbers
@@ -73,6 +75,23 @@ class SourceJson(TypedDict):
     stops: int
 
 
+class MissingJson(TypedDict):
+    """Samples that lacked a value of one joint."""
+
+    joint: str
+    q: int
+    dq: int
+    tau: int
+
+
+class RepairJson(TypedDict):
+    """What was put right in the rows or stamps of a log."""
+
+    code: str
+    evidence: str
+    done: str
+
+
 class ModelTrackingJson(TypedDict):
     """The last object that `track` tells."""
 
@@ -81,6 +100,9 @@ class ModelTrackingJson(TypedDict):
     estimator: str
     n_absorbed: int
     n_skipped: int
+    missing: list[MissingJson]
+    missing_wrench: NotRequired[dict[str, int]]
+    repairs: list[RepairJson]
     nis: NisJson
     health: list[str]
     parameters: list[TrackedJson]
@@ -106,6 +128,12 @@ def _event_json(event: LoadEvent) -> EventJson:
     if event.force is not None:
         content["force"] = event.force.tolist()
     return content
+
+
+def missing_json(missing: MissingValues) -> list[MissingJson]:
+    """Samples that lacked a value, as scripts read it: only joints of which one was missing."""
+    counts = zip(missing.joint_names, missing.q.tolist(), missing.dq.tolist(), missing.tau.tolist(), strict=True)
+    return [{"joint": name, "q": q, "dq": dq, "tau": tau} for name, q, dq, tau in counts if q or dq or tau]
 
 
 def counts_json(counts: StreamCounts) -> SourceJson:
@@ -150,6 +178,10 @@ class ModelTracking(PrintsAsDocument):
             "estimator": "track",
             "n_absorbed": health.n_absorbed,
             "n_skipped": run.n_skipped,
+            "missing": missing_json(run.missing),
+            "repairs": [
+                {"code": repair.code, "evidence": repair.evidence, "done": repair.done} for repair in run.repairs
+            ],
             "nis": {"mean": health.nis_mean, "band": health.nis_band, "share_inside": health.nis_share},
             "health": list(health.sentences),
             "parameters": [
@@ -158,6 +190,9 @@ class ModelTracking(PrintsAsDocument):
             ],
             "events": events_json(run.events),
         }
+        if run.missing.base_wrench.any():
+            counts = zip(WRENCH_AXES, run.missing.base_wrench.tolist(), strict=True)
+            content["missing_wrench"] = {axis: count for axis, count in counts if count}
         if run.counts is not None:
             content["source"] = counts_json(run.counts)
         if self.compared is not None:
@@ -183,6 +218,8 @@ class ModelTracking(PrintsAsDocument):
             Line("robot", f"{robot.name}   {robot.n_dof} joints, {len(now.symbols)} states"),
             Line("samples", f"{run.health.n_absorbed} absorbed, {run.n_skipped} skipped"),
             Line("NIS", run.health.nis_sentence),
+            *(Line("left out", sentence) for sentence in run.missing.sentences),
+            *(Line("repaired", f"{repair.evidence}; {repair.done}") for repair in run.repairs),
             Grid(("parameter", "value", "± 1σ", "unit"), rows, (1, 2)),
             *(Line("event", f"{event.t:.3f} s   {event.sentence}") for event in run.events),
         ]

@@ -197,6 +197,8 @@ class StreamMessages:
         size = 6 if name.endswith("wrench") else self.n_dof
         if vector.shape != (size,):
             raise TrackingError(f"{where}: {name} has shape {vector.shape}, not ({size},)")
+        if name != "q":
+            vector[np.isinf(vector)] = np.nan  # what a driver writes where it has no value
         if np.any(np.abs(vector) > LARGEST):
             raise TrackingError(f"{where}: {name} holds a number beyond {LARGEST:g}, which no arm has")
 

@@ -113,8 +113,8 @@ def load_filter_header(known: IdentifiedModel, options: TrackingOptions, prefix:
     window = CArray("double", (width, padded))
     smoothing = translator.add(
         smooth,
-        [CArray("double", (width,)), window, window, INT, INT, CArray("double", (3,)), CArray("double", (10, 16)),
-         CArray("double", (3, width)), CArray("double", (3, padded))],
+        [CArray("double", (width,)), window, window, CArray("int", (padded,)), INT, INT, CArray("double", (3,)),
+         CArray("double", (10, 16)), CArray("double", (3, width)), CArray("double", (3, padded))],
     )  # fmt: skip
     filter_ = KinematicFilter.at_rate(options.rate, half_window=options.half_window)
     fields = {

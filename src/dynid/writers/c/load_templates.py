@@ -75,6 +75,8 @@ STEP = """static inline void @P@_note(const @P@_load_filter *f, @P@_load_output 
 static inline void @P@_complete(@P@_load_filter *f, double t, const double *q, const double *dq, const double *tau,
                                 @P@_load_output *out)
 {
+    /* A sample that lacks a velocity is left out, so that none is missing in the window. */
+    static const int lost[@PADDED@] = {0};
     int i = 0, j = 0, middle = 0;
     bool good = isfinite(t) && t > f->last;
     for (j = 0; j < @N@; j++) {
@@ -105,8 +107,8 @@ static inline void @P@_complete(@P@_load_filter *f, double t, const double *q, c
         return;
     }
     middle = (f->place + @HALF@) % @WIDTH@;
-    @SMOOTH@(f->t + f->place, f->q + f->place * @PADDED@, f->dq + f->place * @PADDED@, @ORDER@, @HALF@, f->even, f->G,
-             f->W, f->out);
+    @SMOOTH@(f->t + f->place, f->q + f->place * @PADDED@, f->dq + f->place * @PADDED@, lost, @ORDER@, @HALF@, f->even,
+             f->G, f->W, f->out);
     for (j = 0; j < @N@; j++) {
         f->rows[j] = f->tau[middle * @N@ + j];
     }

@@ -15,14 +15,16 @@ from dynid.writers.report.page import Figure, Report, Section, Table
 __all__ = ["tracking_report"]
 
 MAX_DRAWN = 12
-"""Parameters drawn; those that moved most, in units of their final standard deviation."""
+"""Parameters drawn; those that changed most, in units of their final standard deviation."""
 
 
 def tracking_report(result: TrackingResult, compared: FilterComparison | None = None) -> Report:
     """The page of a run: parameters over time (SI), NIS (dimensionless), events; other filters where asked."""
     health = result.health
+    repaired = (f"{repair.evidence}; {repair.done}" for repair in result.repairs)
     verdict = f"{health.n_absorbed} samples absorbed, {result.n_skipped} skipped. " + " ".join(
-        sentence[0].upper() + sentence[1:] + "." for sentence in health.sentences
+        sentence[0].upper() + sentence[1:] + "."
+        for sentence in (*repaired, *result.missing.sentences, *health.sentences)
     )
     title = f"{result.model.robot.name} while it moves"
     sections = [_section(result)]
@@ -41,7 +43,8 @@ def _section(result: TrackingResult) -> Section:
     tables = (Table(headers, _event_rows(result.events)),) if result.events else ()
     figures = (*_parameter_figures(trail), _nis_figure(trail, result.nis_band)) if trail else ()
     n_all = len(result.parameters.symbols)
-    drawn = f"Parameters over time with their 2σ bands; of {n_all}, the {min(MAX_DRAWN, n_all)} that moved most."
+    part = f"; the {MAX_DRAWN} of {n_all} that changed most" if n_all > MAX_DRAWN else ""
+    drawn = f"Parameters over time with their 2σ bands{part}."
     return Section("Parameters while the robot moves", (*said, drawn), tables, figures)
 
 
