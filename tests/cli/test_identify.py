@@ -88,6 +88,8 @@ def test_validate_compares_models_side_by_side(logs, tmp_path, capsys):
                     "identify",
                     "planar2r",
                     str(logs / "train.csv"),
+                    "--validate",
+                    str(logs / "test.csv"),
                     "--out",
                     str(tmp_path / name),
                     "--estimator",
@@ -117,7 +119,9 @@ def test_validate_compares_models_side_by_side(logs, tmp_path, capsys):
     assert content["against"][0]["validation"][0]["relative_error_percent"] < 1.0
     assert (tmp_path / "v.html").exists()
     assert main(arguments) == 0
-    assert "RMSE" in capsys.readouterr().out
+    output = capsys.readouterr()
+    assert "RMSE" in output.out
+    assert "fitted to" not in output.err, "a held-out log is no training log"
     assert main([arguments[0], arguments[1], str(logs / "train.csv")]) == 0
     assert "fitted to" in capsys.readouterr().err
 

@@ -187,8 +187,11 @@ def validate(
 
 def _was_fitted_to(model: IdentifiedModel, log: Log) -> bool:
     """Whether a log, or a part of it that is asked for, is among those of the fit."""
-    inputs, options = model.provenance.get("inputs", {}), model.provenance.get("options", {})
-    known = set(inputs.values()) if isinstance(inputs, dict) else set()
+    found, options = model.provenance.get("inputs", {}), model.provenance.get("options", {})
+    inputs = found if isinstance(found, dict) else {}
+    # Held-out log files are inputs too; `logs` names the training logs among the files.
+    training = model.provenance.get("logs") if isinstance(log.source, Path) else None
+    known = {inputs.get(name) for name in training} if isinstance(training, list) else set(inputs.values())
     fitted = options.get("log", {}) if isinstance(options, dict) else {}
     start, end = _edge(fitted.get("from_"), -np.inf), _edge(fitted.get("until"), np.inf)
     if _edge(log.t_from, -np.inf) >= end or _edge(log.t_until, np.inf) <= start:
