@@ -171,7 +171,7 @@ CLAIMS = (
     ),
     claim(
         "docs/tracking.md",
-        rf"Up to {N} states get their process noise in every step; of more, (\w+) a step",
+        rf"Up to {N} states get their process noise in every step; with more states, (\w+) per step",
         of("tracking", "EVERY_STATE_UP_TO"),
         of("tracking", "NOISY_PER_STEP"),
     ),

@@ -67,6 +67,7 @@ def make_workbench(folder: Path, rng: np.random.Generator) -> None:
     _write_motor(_log(robot, rng, SENSORS), folder / "motor.csv")
     (folder / "bounds.csv").write_text("parameter,lower,upper\nm1,1,6\nm2,1,4\nm3,0.3,2\nc2x,0,0.3\n", encoding="utf-8")
     _write_controller(robot, rng, folder / "controller_model.csv")
+    _write_pick(robot, loaded, rng, folder / "pick.csv")
 
 
 def _model(robot: Robot) -> TorqueModel:
@@ -86,6 +87,22 @@ def _log(
         theta[10 * robot.n_dof :] = friction
     motion = smooth_motion(robot, rng, kind=kind, duration=20.0, rate_hz=200.0)
     return synthesise(model, motion, rng, theta=theta, sensors=sensors).recording
+
+
+def _write_pick(empty: Robot, loaded: Robot, rng: np.random.Generator, path: Path) -> None:
+    """One motion whose load is picked up after 8 s and placed after 16 s."""
+    friction = plausible_parameters(_model(empty))[10 * empty.n_dof :]
+    motion = smooth_motion(empty, rng, kind="fourier", duration=20.0, rate_hz=200.0)
+    seed = int(rng.integers(2**31))
+    runs = []
+    for robot in (empty, loaded):
+        model = _model(robot)
+        theta = plausible_parameters(model)
+        theta[10 * robot.n_dof :] = friction
+        runs.append(synthesise(model, motion, np.random.default_rng(seed), theta=theta, sensors=SENSORS).recording)
+    without, carried = runs
+    held = ((without.t >= 8.0) & (without.t < 16.0))[:, None]
+    write_csv(replace(without, tau=np.where(held, carried.tau, without.tau)), path)
 
 
 def _write(path: Path, columns: dict[str, Array]) -> None:

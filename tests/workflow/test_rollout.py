@@ -196,6 +196,7 @@ def test_the_command_gives_the_keys_that_scripts_read_and_a_page(tmp_path, capsy
     assert found["divergence_s"] is None or found["divergence_s"] > 0.0
     text = page.read_text(encoding="utf-8")
     assert "Error over the horizon" in text
+    assert "Noise alone is the error that measurement noise would cause with a perfect model" in text
     assert "Around velocity reversals" in text
     assert "Closed loop" in text
 

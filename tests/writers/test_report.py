@@ -122,6 +122,12 @@ def test_every_part_of_the_report_is_there():
     ]
 
 
+def test_iterations_are_counted_in_words():
+    text = case().report().html()
+    assert "iteration(s)" not in text
+    assert re.search(r"Estimator feasible, (1 iteration|\d+ iterations), ", text)
+
+
 def test_a_slide_is_driven_by_a_force_and_a_turning_joint_by_a_torque():
     axes = [figure.layout.get("yaxis") for section in case().report().sections for figure in section.figures]
     titles = {axis["title"]["text"] for axis in axes if isinstance(axis, dict) and "title" in axis}

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from dynid.dynamics.model import TorqueModel
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.recording.conditioning import Samples
 from dynid.regression.bootstrap import Bootstrap
 from dynid.regression.estimate import Estimate
@@ -141,7 +141,7 @@ class Identification(PrintsAsDocument):
         model, estimate, samples = self.model.model, self.estimate, self.samples
         counts = f"{model.n_dof} joints, {self.model.base.n_base} base parameters of {model.n_params}"
         rows = f"{samples.n_samples} samples, {estimate.n_rows} rows"
-        steps = f"{estimate.iterations} iteration(s), condition number {estimate.condition_number:.4g}"
+        steps = f"{counted(estimate.iterations, 'iteration')}, condition number {estimate.condition_number:.4g}"
         links = (links_grid(self.model), Line("rule", estimate.rule)) if self.model.links else ()
         consistent = "yes" if self.model.consistent else "no full parameter set" if not self.model.links else "NO"
         return (

@@ -52,13 +52,14 @@ def refitted(
     found = _best(model, options, soft=soft)
     if found is None:
         return exact
-    terms, before, scale, where = found
+    terms, before, scale, where, whole = found
     names = " and ".join(dict.fromkeys(m.description for m in friction if any(t.simulator is None for t in m.terms)))
     places = "damping, frictionloss and armature" if soft else "damping and friction"
     now, then = (100.0 * float(np.linalg.norm(x)) / scale for x in (terms.cost, before))
+    own = f", {then:.2g} % with the model's own friction" if before.any() else ""
     sentence = (
         f"{file} has no place for {names}: {places} were refitted over {where}; the torque of the joints is off by "
-        f"{now:.2g} % of the whole torque, {then:.2g} % with the model's own friction"
+        f"{now:.2g} % of {whole}{own}"
     )
     rotors = soft
     kept = tuple(text for text in exact.left_out if not rotors and "rotor inertia" in text)
@@ -102,8 +103,10 @@ def chosen_log(model: IdentifiedModel, options: ExportOptions) -> Samples | None
 
 def _best(
     model: IdentifiedModel, options: ExportOptions, *, soft: bool
-) -> tuple[RecastFriction, Float[Array, " n_dof"], float, str] | None:
-    """A refit, the RMS torque that the model's own friction leaves, that of all torque, and what was fitted to."""
+) -> tuple[RecastFriction, Float[Array, " n_dof"], float, str, str] | None:
+    """A refit, the RMS torque (N·m or N) that the model's own friction leaves, that it is compared with, and the names
+    of the motion and of the torque compared with.
+    """
     kind: Literal["mujoco", "dry"] = "mujoco" if soft else "dry"
     offsets = soft and options.template is None
     samples = chosen_log(model, options) if soft else options.log
@@ -117,13 +120,15 @@ def _best(
         )
         whole = np.concatenate([segment.tau for segment in samples.segments])
         before = np.sqrt(np.mean(rows.thin(own) ** 2, axis=0))
-        return terms, before, float(np.linalg.norm(np.sqrt(np.mean(whole**2, axis=0)))), "the training log"
+        scale = float(np.linalg.norm(np.sqrt(np.mean(whole**2, axis=0))))
+        return terms, before, scale, "the training log", "the whole torque"
     if model.motion is None:
         return None
     rows = PassiveRows.of_motion(model.motion)
     terms = recast_friction(rows, kind, timestep=_timestep(options), rotors=soft, offsets=offsets)
     scale = float(np.linalg.norm(np.sqrt(np.mean(model.motion.tau**2, axis=0))))
-    return terms, np.zeros(model.model.n_dof), max(scale, 1e-12), "the motion that the model keeps of its log"
+    where = "the motion that the model keeps of its log"
+    return terms, np.zeros(model.model.n_dof), max(scale, 1e-12), where, "the torque of friction and rotors"
 
 
 def mujoco_softness(model: IdentifiedModel, passive: PassiveTerms) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dynid.arrays import Array, Float
-from dynid.prose import with_std
+from dynid.prose import counted, with_std
 from dynid.recording.conditioning import Samples, Segment
 from dynid.regression.estimate import UNRELIABLE, Estimate
 from dynid.regression.model import IdentifiedModel
@@ -118,14 +118,14 @@ def _glance(
     robot = model.model.robot
     seconds = sum(s.motion.t[-1] - s.motion.t[0] for s in samples.segments)
     moving = {kind: sum(joint.type == kind for joint in robot.joints) for kind in ("revolute", "prismatic")}
-    counted = ", ".join(f"{count} {kind}" for kind, count in moving.items() if count)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in moving.items() if count)
     shown_part = "first segment of the log" if notes else "used of the log"
     tiles = [
-        Tile("Robot", robot.name, f"{robot.n_dof} joints: {counted}"),
+        Tile("Robot", robot.name, f"{robot.n_dof} joints: {kinds}"),
         Tile("Log", f"{seconds:.1f} s", f"{shown_part}, at {samples.plan.low_pass.rate_hz:.4g} Hz"),
         Tile("Rows of regression", f"{estimate.n_rows}", f"from {samples.n_samples} samples"),
         Tile("Base parameters", f"{len(estimate.beta)}", f"of {model.model.n_params} parameters"),
-        Tile("Estimator", estimate.estimator, f"{estimate.iterations} iteration(s)"),
+        Tile("Estimator", estimate.estimator, counted(estimate.iterations, "iteration")),
         Tile("Error, training log", f"{train.error.relative_percent:.2f} %", "all joints"),
     ]
     if held_out:
@@ -365,5 +365,5 @@ def _method(model: IdentifiedModel, estimate: Estimate) -> Section:
         rows,
         "How rows were weighed, and how far their differences are correlated",
     )
-    text = f"Estimator {estimate.estimator}, {estimate.iterations} iteration(s), {estimate.n_rows} rows."
+    text = f"Estimator {estimate.estimator}, {counted(estimate.iterations, 'iteration')}, {estimate.n_rows} rows."
     return Section("Where it comes from", (text,), (*provenance_tables(model.provenance), weights))

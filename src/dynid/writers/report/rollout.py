@@ -53,9 +53,10 @@ def rollout_sections(result: ModelRollout) -> tuple[Section, ...]:
 
 
 _HORIZON = (
-    "RMS over all windows, from measured states and with the measured torque as input. Noise alone is what noise of "
-    "the log makes of it: no model can be judged better than that. Constant velocity needs no model: every joint goes "
-    "on as fast as at the start of its window, and a model that does no better has learned nothing of use here."
+    "RMS error over all windows, each simulated from the measured state with the measured torque as input. Noise "
+    "alone is the error that measurement noise would cause with a perfect model: errors below it cannot be told apart. "
+    "Constant velocity needs no model: every joint keeps the velocity it has at the start of the window. A model that "
+    "does no better is of no use for simulation here."
 )
 _OVERLAY = "Simulated windows over the measured motion; each starts from the measured state."
 _REVERSALS = (
