@@ -5,9 +5,9 @@ import pytest
 
 from benchmarks.leaderboard.__main__ import main
 from benchmarks.leaderboard.arms import Arm, Sheet, simulated
-from benchmarks.leaderboard.board import DEFAULT, Board, complaints
+from benchmarks.leaderboard.board import Board, complaints
 from benchmarks.leaderboard.judge import Entry, constant_velocity
-from benchmarks.leaderboard.methods import CONSTANT_VELOCITY, lines_of, methods
+from benchmarks.leaderboard.methods import CONSTANT_VELOCITY, DEFAULT, FOR_SIMULATORS, lines_of, methods
 from benchmarks.leaderboard.page import text
 from benchmarks.leaderboard.peer_models import _upright
 from benchmarks.leaderboard.run_one import restored, stored
@@ -73,6 +73,18 @@ def test_the_page_shows_what_lost_and_what_failed_with_its_message(tmp_path):
     assert "- a, unseen: 2.00 times that of WLS" in page
     assert "FIGAROH: no model: it failed: z." in page
     assert f"| {DEFAULT} | — | 2.00 |" in page
+
+
+def test_what_the_winner_pays_and_where_the_model_for_simulators_loses_is_said(tmp_path):
+    stiff = Entry("a", "heavy", unseen=64.7, rollout=1.0, consistent="yes")
+    wild = Entry("a", "WLS", unseen=0.5, rollout=9.0, consistent="none")
+    found = board(tmp_path, good("a", DEFAULT, 1.0, 3.0), good("a", FOR_SIMULATORS, 1.2, 2.0), stiff, wild)
+    assert complaints(found, ["unseen", "rollout"]) == (
+        "a, unseen: 2.00 times that of WLS (not physically consistent)",
+        "a, rollout: 3.00 times that of heavy (64.7 % of unseen torque error)",
+    )
+    page = text(found)
+    assert "**Where its rollouts lose** (more than 1.05 times the best):\n\n- a, rollout: 2.00 times that of" in page
 
 
 def test_constant_velocity_is_a_bar_and_no_contestant(tmp_path):

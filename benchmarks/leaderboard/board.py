@@ -16,11 +16,9 @@ import numpy as np
 from benchmarks import BLAS_THREADS
 from benchmarks.leaderboard.arms import Arm
 from benchmarks.leaderboard.judge import Entry
-from benchmarks.leaderboard.methods import CONSTANT_VELOCITY
+from benchmarks.leaderboard.methods import CONSTANT_VELOCITY, DEFAULT
 from benchmarks.leaderboard.run_one import stored
 
-DEFAULT = "dynid, plain command"
-"""The method that a newcomer gets."""
 TIMEOUT = 900.0
 """s for one method on one arm; one that takes longer is told so."""
 NEAR = 1.05
@@ -102,19 +100,29 @@ def _entry(arm: Arm, method: str, folder: Path) -> Entry:
     return Entry.restored(json.loads(file.read_text(encoding="utf-8")))
 
 
-def complaints(board: Board, figures: Iterable[str]) -> tuple[str, ...]:
-    """Where dynid's default is neither the best nor within 5 % of it, or not physically consistent."""
+def complaints(board: Board, figures: Iterable[str], method: str = DEFAULT) -> tuple[str, ...]:
+    """Where a method, dynid's default, is neither the best nor within 5 % of it, or not physically consistent."""
     told = []
     for arm in board.arms:
         for figure in figures:
-            ratio = board.over_best(arm.name, DEFAULT, figure)
+            ratio = board.over_best(arm.name, method, figure)
             if np.isfinite(board.best(arm.name, figure)) and not ratio <= NEAR:
                 best = min(board.of(arm.name), key=lambda entry: _or_inf(getattr(entry, figure)))
-                told.append(f"{arm.name}, {figure}: {ratio:.2f} times that of {best.method}")
-        own = [entry for entry in board.of(arm.name) if entry.method == DEFAULT]
+                told.append(f"{arm.name}, {figure}: {ratio:.2f} times that of {best.method}{_price(best, figure)}")
+        own = [entry for entry in board.of(arm.name) if entry.method == method]
         if not own or own[0].consistent != "yes":
             told.append(f"{arm.name}: no physically consistent model")
     return tuple(told)
+
+
+def _price(best: Entry, figure: str) -> str:
+    """What the winner of a figure pays for it, in words."""
+    paid = []
+    if best.consistent in ("no", "none"):
+        paid.append("not physically consistent")
+    if figure == "rollout" and np.isfinite(best.unseen):
+        paid.append(f"{best.unseen:.3g} % of unseen torque error")
+    return f" ({', '.join(paid)})" if paid else ""
 
 
 def _or_inf(value: float) -> float:

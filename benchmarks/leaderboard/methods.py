@@ -21,6 +21,10 @@ from dynid.recording.column_map import read_column_map
 from dynid.recording.log_settings import LogSettings
 from dynid.regression import IdentifiedModel
 
+DEFAULT = "dynid, plain command"
+"""The method that a newcomer gets."""
+FOR_SIMULATORS = "dynid, --refine rollout"
+"""What `identify --purpose simulator` runs for those who want a model to simulate with."""
 CLASSICAL = "viscous+coulomb+offset"
 """Friction of the methods whose name does not say another."""
 
@@ -146,8 +150,8 @@ def methods() -> tuple[Method, ...]:
     """All of them, dynid's default first."""
     classical = {"friction": CLASSICAL}
     own: dict[str, dict[str, Any]] = {
-        "dynid, plain command": {},
-        "dynid, --refine rollout": {"refine": "rollout"},
+        DEFAULT: {},
+        FOR_SIMULATORS: {"refine": "rollout"},
         "OLS": {"estimator": "ols", **classical},
         "WLS": {"estimator": "wls", **classical},
         "robust": {"estimator": "robust", **classical},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.leaderboard.board import DEFAULT, NEAR, Board, complaints
+from benchmarks.leaderboard.board import NEAR, Board, complaints
 from benchmarks.leaderboard.judge import Entry
+from benchmarks.leaderboard.methods import DEFAULT, FOR_SIMULATORS
 from benchmarks.page import machine
 
 HEADER = (
@@ -88,6 +89,14 @@ def _standings(board: Board) -> str:
     else:
         near = f"The default is the best or within {NEAR:g} times the best on every arm"
         found.append(f"\n{near}, and physically consistent on all.\n")
+    if FOR_SIMULATORS in board.methods:
+        found.append(
+            "\nThe plain command fits torques. Who wants a model to simulate with says `--purpose simulator`, which "
+            f"refines it on rollouts (*{FOR_SIMULATORS}*)."
+        )
+        lost = complaints(board, ("rollout",), FOR_SIMULATORS)
+        found.append(f" **Where its rollouts lose** (more than {NEAR:g} times the best):\n\n" if lost else "\n")
+        found += [f"- {sentence}\n" for sentence in lost]
     return "".join(found)
 
 
@@ -96,8 +105,8 @@ STEPS = (
     ("robust weights", "WLS", "robust"),
     ("physically consistent links", "WLS", "feasible, classical choice"),
     ("links near the robot file (maximum a posteriori)", "feasible, classical choice", "feasible, MAP"),
-    ("friction, rotor inertias and delay by prediction", "feasible, MAP", "dynid, plain command"),
-    ("refined on rollouts", "dynid, plain command", "dynid, --refine rollout"),
+    ("friction, rotor inertias and delay by prediction", "feasible, MAP", DEFAULT),
+    ("refined on rollouts", DEFAULT, FOR_SIMULATORS),
 )
 """What each choice of the default, or one that it could make, is measured by: without it, and with it."""
 
