@@ -427,6 +427,22 @@ def test_interruption_returns_the_best_so_far(spatial):
     assert found.met
 
 
+def test_a_factorisation_that_does_not_converge_leaves_the_best_point_so_far(spatial, rng, monkeypatch):
+    model, base, objective = spatial
+    problem = RetrievalProblem(objective.W @ base.K, objective.y, full_constraints().compile(model))
+    work = Lagrangian(problem, weight=1.0)
+    x = work.start(rng)
+    costs = []
+
+    def failing(cost, inside, slopes, **options):
+        costs.extend(float(np.sum(cost(inside + shift) ** 2)) for shift in (0.2, 0.0, 0.1))
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    monkeypatch.setattr("dynid.regression.retrieval.lagrangian.least_squares", failing)
+    found = work.minimise(x, 10, Watch(math.inf))
+    assert float(np.sum(work._residual(found) ** 2)) == pytest.approx(min(costs))
+
+
 def test_weaker_condition_allows_what_the_triangle_forbids(spatial):
     model, base, _ = spatial
     theta = model.nominal()

@@ -209,6 +209,8 @@ class Lagrangian:
     def minimise(self, x: Float[Array, " n_params"], evaluations: int, watch: Watch) -> Float[Array, " n_params"]:
         """The x (SI of `BodyFactors`) of least cost, multipliers as they stand."""
 
+        best = [(np.inf, x)]
+
         def whole(free: Float[Array, " n_free"]) -> Float[Array, " n_params"]:
             full = self.fixed.copy()
             full[self.free] = free
@@ -217,7 +219,9 @@ class Lagrangian:
         def cost(free: Float[Array, " n_free"]) -> Float[Array, " n_residuals"]:
             full = whole(free)
             rest = self._residual(full)
-            watch.saw(full, float(rest @ rest))
+            size = float(rest @ rest)
+            best[:] = [min(*best, (size, full), key=lambda one: one[0])]
+            watch.saw(full, size)
             return rest
 
         def slopes(free: Float[Array, " n_free"]) -> Float[Array, "n_residuals n_free"]:
@@ -225,17 +229,20 @@ class Lagrangian:
 
         limits = (self.lower[self.free], self.upper[self.free])
         inside = np.clip(x[self.free], limits[0], limits[1])
-        found = least_squares(
-            cost,
-            inside,
-            slopes,
-            bounds=limits,
-            x_scale=self.scale,
-            max_nfev=evaluations,
-            ftol=1e-8,
-            xtol=1e-10,
-            gtol=1e-10,
-        )
+        try:
+            found = least_squares(
+                cost,
+                inside,
+                slopes,
+                bounds=limits,
+                x_scale=self.scale,
+                max_nfev=evaluations,
+                ftol=1e-8,
+                xtol=1e-10,
+                gtol=1e-10,
+            )
+        except np.linalg.LinAlgError:  # rarely, LAPACK's quick SVD does not converge: the best point so far stands
+            return best[0][1]
         return whole(found.x)
 
     def update(self, x: Float[Array, " n_params"]) -> None:
