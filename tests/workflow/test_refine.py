@@ -11,7 +11,7 @@ from dynid.regression import IdentifiedModel, Prior
 from dynid.regression.problem import Stacked
 from dynid.simulation.arm import SimulatedArm
 from dynid.simulation.joint_controller import ControllerFile, JointController
-from dynid.workflow.refine import open_shots
+from dynid.workflow.refine import TrainingRun, _divided, open_shots
 from dynid.workflow.shooting import refined_parameters
 from tests.workflow.small_arm import ARM
 from tests.workflow.test_rollout import CONTROLLER, controlled, model_and_theta, reference
@@ -55,6 +55,22 @@ def test_from_parameters_that_are_off_the_windows_lead_back_to_the_truth():
     truth, before, after = (base.project(values) for values in (theta, off, found.theta))
     # Inertias and moments; what is left is noise of 1e-4 rad in six seconds.
     assert np.linalg.norm(after - truth) < 0.35 * np.linalg.norm(before - truth)
+
+
+def test_windows_of_every_log_are_fitted_and_the_last_quarter_of_each_decides():
+    model, theta = model_and_theta()
+    arm = SimulatedArm.of(model, theta, 3.0)
+    logs = [controlled(seed)[0] for seed in (7, 2)]
+    runs = [TrainingRun(log, dynid.Conditioning().plan(log).apply(log)) for log in logs]
+    each = [open_shots(arm, run.recording, run.samples) for run in runs]
+    fitted, rest = _divided(arm, runs, whole=False)
+    starts = {tuple(shot.start.ravel()) for shot in fitted}
+    for shots in each:
+        inside = [tuple(shot.start.ravel()) in starts for shot in shots]
+        assert inside == sorted(inside, reverse=True)  # the last windows are those left out
+        assert inside.count(False) == pytest.approx(0.25 * len(shots), abs=1.0)
+    assert len(fitted) + len(rest) == sum(len(shots) for shots in each)
+    assert len(_divided(arm, runs, whole=True)[0]) == len(fitted) + len(rest)
 
 
 def test_positions_and_a_known_controller_are_enough():

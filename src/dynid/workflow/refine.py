@@ -78,14 +78,24 @@ class Refinement:
     """Delay of the command, s; closed loop alone."""
 
 
+@dataclass(frozen=True, eq=False)
+class TrainingRun:
+    """A training log whose windows are simulated (SI)."""
+
+    recording: Recording
+    """As read."""
+    samples: Samples
+    """Conditioned."""
+    drive: Drive | None = None
+    """Controller and reference, for closed-loop windows; None for open-loop ones."""
+
+
 def refined_fit(
     estimate: Estimate,
     estimator: Estimator,
     regression: Regression,
-    recording: Recording,
-    samples: Samples,
+    runs: Sequence[TrainingRun],
     held_out: Sequence[Samples],
-    drive: Drive | None,
     progress: Progress,
 ) -> Refinement:
     """The linear fit refined on rollouts, where held-out rollouts improve.
@@ -94,10 +104,8 @@ def refined_fit(
         estimate: the linear fit.
         estimator: how it was made; full, physically consistent parameters are needed.
         regression: its rows, which are the prior.
-        recording: the training log as read.
-        samples: the training log, conditioned.
-        held_out: other logs, conditioned; without any, the last quarter of the training log decides.
-        drive: controller and reference, for closed-loop windows; None for open-loop ones.
+        runs: the training logs; closed-loop windows where they say what drove them.
+        held_out: other logs, conditioned; without any, the last quarter of each training log decides.
         progress: hears what is being done.
 
     Raises:
@@ -105,7 +113,8 @@ def refined_fit(
     """
     if not isinstance(estimator, Feasible) or estimate.theta is None:
         raise ConfigError("`refine` rollout needs full, physically consistent parameters: use the estimator feasible")
-    fastest = max(float(np.max(np.abs(segment.motion.dq))) for segment in samples.segments)
+    drive = runs[0].drive
+    fastest = max(float(np.max(np.abs(part.motion.dq))) for run in runs for part in run.samples.segments)
     try:
         arm = SimulatedArm.of(estimate.model, estimate.theta, fastest)
     except ParameterError as error:
@@ -113,11 +122,10 @@ def refined_fit(
     plain = np.ones(arm.model.n_dof) if estimate.weights is None else estimate.weights
     weights = plain if estimate.belief is None else estimate.belief.weights
     prior = regression.stacked(weights * (1.0 if drive is None else COMMANDED))
-    shots = open_shots(arm, recording, samples) if drive is None else _closed_shots(arm, recording, samples, drive)
-    keep = len(shots) if held_out and drive is None else max(1, round((1.0 - HELD_OUT) * len(shots)))
-    fitted, rest = _spread(shots[:keep], MOST_SHOTS if drive is None else MOST_LOOPS), shots[keep:]
+    shots, rest = _divided(arm, runs, whole=bool(held_out) and drive is None)
+    fitted = _spread(shots, MOST_SHOTS if drive is None else MOST_LOOPS)
     progress("refining on rollouts")
-    period = 0.0 if drive is None else 1.0 / (drive.controller.rate_hz or recording.rate_hz)
+    period = 0.0 if drive is None else 1.0 / (drive.controller.rate_hz or runs[0].recording.rate_hz)
     delay = 0.0 if drive is None else drive.controller.delay
     if drive is None:
         state = ShotState(np.array(estimate.theta), tuple(shot.start for shot in fitted), np.zeros(arm.model.n_dof))
@@ -127,7 +135,7 @@ def refined_fit(
     else:
         state = refined_parameters(arm, estimate.base, fitted, prior, estimator, delay=delay, free_delay=period)
     if drive is None:
-        last = held_out if held_out else (samples,)
+        last = held_out or [run.samples for run in runs]
         before, after = (_open_error(arm.with_theta(t), last, bool(held_out)) for t in (estimate.theta, state.theta))
     else:
         start = ShotState(np.array(estimate.theta), (), np.zeros(arm.model.n_dof), delay)
@@ -146,6 +154,20 @@ def refined_fit(
     biases = ", ".join(f"{1e3 * x:.2g}" for x in state.bias)
     extra = f"; the command is late by {1e3 * state.delay:.3g} ms, encoders are off by {biases} mrad or mm"
     return Refinement(done, f"refined on rollouts: {told}{extra}", change, state.bias, state.delay)
+
+
+def _divided(arm: SimulatedArm, runs: Sequence[TrainingRun], *, whole: bool) -> tuple[list[Shot], list[Shot]]:
+    """Windows of every log (SI) to fit, and those of its last quarter; all are fitted where other logs decide."""
+    fitted: list[Shot] = []
+    rest: list[Shot] = []
+    for run in runs:
+        shots = open_shots(arm, run.recording, run.samples) if run.drive is None else _closed_shots(arm, run)
+        keep = len(shots) if whole else max(1, round((1.0 - HELD_OUT) * len(shots)))
+        fitted += shots[:keep]
+        rest += shots[keep:]
+    if not fitted and runs[0].drive is not None:
+        raise ConfigError(f"{runs[0].recording.source}: too short for a closed-loop window of {CLOSED_HORIZON:g} s")
+    return fitted, rest
 
 
 def for_simulator(job: IdentifyJob, robot: Robot) -> IdentifyJob:
@@ -216,10 +238,14 @@ def refined_estimate(
     """What Gauss–Newton on rollouts makes of a linear fit (SI), where it is asked for, and what that gained."""
     if not job.fit.refines:
         return estimate, ()
-    plan, estimator, drive = fit.samples.plan, job.fit.made_estimator(job.seed), driven.drive
-    others = [] if drive is not None else [plan.apply(log.first_piece()) for log in driven.held_out]
-    piece = driven.logs[0].first_piece()
-    done = refined_fit(estimate, estimator, fit.regression, piece, fit.samples, others, drive, progress)
+    plan, estimator = fit.samples.plan, job.fit.made_estimator(job.seed)
+    runs = [
+        TrainingRun(log.first_piece(), samples, driven.drives[k] if driven.is_bare and driven.is_bare[k] else None)
+        for k, (log, samples) in enumerate(zip(driven.logs, fit.runs, strict=True))
+        if not driven.is_bare or driven.is_bare[k] == driven.is_bare[0]
+    ]
+    others = [] if driven.drive is not None else [plan.apply(log.first_piece()) for log in driven.held_out]
+    done = refined_fit(estimate, estimator, fit.regression, runs, others, progress)
     taken = "rollout" if done.estimate is not estimate else "none"
     told: ChosenJson = {
         "setting": "refine",
@@ -264,9 +290,11 @@ def open_shots(arm: SimulatedArm, recording: Recording, samples: Samples) -> lis
     return [Shot(q, std, start, start_std, stride * n_steps, step, tau, z) for q, start, tau, z, step in found]
 
 
-def _closed_shots(arm: SimulatedArm, recording: Recording, samples: Samples, drive: Drive) -> list[Shot]:
+def _closed_shots(arm: SimulatedArm, run: TrainingRun) -> list[Shot]:
     """Windows under the controller, each from a command on."""
-    segment: Segment = max(samples.segments, key=lambda s: s.motion.n_samples)
+    recording, drive = run.recording, run.drive
+    assert drive is not None
+    segment: Segment = max(run.samples.segments, key=lambda s: s.motion.n_samples)
     motion, robot = segment.motion, arm.model.robot
     period, steps = drive.controller.ticks(recording.rate_hz, LONGEST_STEP)
     step = period / steps
@@ -295,8 +323,6 @@ def _closed_shots(arm: SimulatedArm, recording: Recording, samples: Samples, dri
         std = np.tile(noise, (n_rows + 1, 1))
         nothing = np.zeros((0, robot.n_dof))
         shots.append(Shot(q, std, start, start_std, per_row, step, nothing, z, feedback, n_ticks * steps))
-    if not shots:
-        raise ConfigError(f"{recording.source}: too short for a closed-loop window of {CLOSED_HORIZON:g} s")
     return shots
 
 

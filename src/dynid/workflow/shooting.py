@@ -112,11 +112,15 @@ def with_misfit(arm: SimulatedArm, shots: Sequence[Shot], state: ShotState) -> l
     noise at all. Variances that are estimated again from the residuals are maximum likelihood [Klein2006]_.
     """
     moved = arm.with_theta(state.theta)
-    pairs = zip(shots, state.starts, strict=True)
-    errors = np.array([shot_error(moved, shot, state, start) for shot, start in pairs])
-    seen = np.isfinite(errors)
-    total, count = np.sum(np.where(seen, errors, 0.0) ** 2, axis=0), np.maximum(np.sum(seen, axis=0), 1)
-    return [replace(shot, std=np.sqrt(shot.std**2 + total / count)) for shot in shots]
+    errors = [shot_error(moved, shot, state, start) for shot, start in zip(shots, state.starts, strict=True)]
+    variance: dict[int, Float[Array, "n_rows n_dof"]] = {}
+    # Logs of other rates have windows of other lengths.
+    for n_rows in {len(shot.q) for shot in shots}:
+        alike = np.array([error for error in errors if len(error) == n_rows])
+        seen = np.isfinite(alike)
+        total, count = np.sum(np.where(seen, alike, 0.0) ** 2, axis=0), np.maximum(np.sum(seen, axis=0), 1)
+        variance[n_rows] = total / count
+    return [replace(shot, std=np.sqrt(shot.std**2 + variance[len(shot.q)])) for shot in shots]
 
 
 def _linear(
