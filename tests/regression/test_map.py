@@ -7,7 +7,8 @@ from dynid import TorqueModel, base_parameters, load_robot
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics import RotorInertia, friction_models, random_motion
 from dynid.regression.constraints.constraints import Constraints
-from dynid.regression.feasible.link_prior import base_prior_rows, link_prior
+from dynid.regression.estimate import LinkBelief
+from dynid.regression.feasible.link_prior import base_prior_rows, believed_base_rows, link_prior
 from dynid.regression.feasible.prior import Prior, Rule
 from dynid.regression.feasible.programme import solve
 from dynid.regression.status import Status
@@ -122,6 +123,23 @@ def test_the_prior_of_base_parameters_is_that_of_the_links(rng):
     distance = betas @ rows[:, :-1].T - rows[:, -1]
     np.testing.assert_allclose(np.mean(distance, axis=0), 0.0, atol=0.08)
     np.testing.assert_allclose(np.cov(distance.T), np.eye(base.n_base), atol=0.12)
+
+
+def test_what_a_fit_believes_of_guessed_links_is_a_prior_of_base_parameters(rng):
+    robot = load_robot("panda")
+    model = TorqueModel(robot.with_nominal(dict.fromkeys(robot.link_names)), (RotorInertia(),))
+    base, n = base_parameters(model), model.n_inertial
+    bodies = robot.nominal.ravel()
+    belief = LinkBelief(bodies, 0.2 * np.diag(np.abs(bodies) + 0.1), np.ones(7))
+    rows = believed_base_rows(model, base, belief)
+    links = belief.mean + rng.normal(size=(4000, n)) @ belief.factor.T
+    # Rotors may have any size that these links let one think of: zero lies within.
+    betas = links @ base.K[:, :n].T
+    distance = betas @ rows[:, :-1].T - rows[:, -1]
+    shown = np.linalg.norm(rows[:, :-1] @ base.K[:, n:], axis=1) < 1e-9  # rows that rotors have no part in
+    assert np.count_nonzero(shown) > base.n_base // 2
+    np.testing.assert_allclose(np.mean(distance[:, shown], axis=0), 0.0, atol=0.08)
+    assert np.all(np.var(distance, axis=0) < 1.15)
 
 
 def test_guesses_alone_give_no_prior_of_base_parameters():

@@ -15,7 +15,7 @@ from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.friction.table import FRICTION, friction_models
 from dynid.dynamics.model import TorqueModel
 from dynid.recording.conditioning import Plan, Samples
-from dynid.regression.estimate import Estimate, Estimator, FitError
+from dynid.regression.estimate import Estimate, Estimator, FitError, LinkBelief
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.feasible.link_prior import GEOMETRY_STD
 from dynid.regression.feasible.link_ranges import link_ranges
@@ -28,7 +28,7 @@ from dynid.workflow.contract import ChosenJson
 from dynid.workflow.identify_job import IdentifyJob
 from dynid.workflow.logs import Log, compressed
 from dynid.workflow.motion_choice import LEAST_GAIN, attenuation_words, choose_motion
-from dynid.workflow.progress import Progress
+from dynid.workflow.progress import Progress, silent
 
 if TYPE_CHECKING:
     from dynid.regression.friction.choice import FrictionChoice
@@ -122,7 +122,8 @@ def _fitted_rows(
     progress("searching friction curves")
     simulator = simulator_friction(model.robot)
     search = partial(choose_friction, friction=job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator)
-    rows = _search_rows(job, model, logs, held)
+    belief = _guessed_links(job, model, base, logs, plans, held)
+    rows = _search_rows(job, model, logs, held, belief)
     choice, delay = search(rows), None
     if job.fit.chooses_delay:
         progress("looking for a delay of the torque")
@@ -130,7 +131,7 @@ def _fitted_rows(
         if delay.sure:
             plans = [plan.with_delay(delay.delay, delay.reason) for plan in plans]
             held = [plan.apply(log.first_piece()) for plan, log in zip(plans, logs, strict=True)]
-            rows = _search_rows(job, model, logs, held)
+            rows = _search_rows(job, model, logs, held, belief)
             choice = search(rows)
     if simulator is not None and job.fit.is_automatic:
         choice = _as_simulated(rows, choice, simulator)
@@ -144,7 +145,7 @@ def _fitted_rows(
 
     first = fitted(choice)
     once = simulator is not None or not job.fit.is_automatic or any(log.is_long for log in logs)
-    if once or rows.prior is None or not job.fit.prior_std < GEOMETRY_STD:
+    if once or rows.prior is None or belief is not None or not job.fit.prior_std < GEOMETRY_STD:
         return first
     refit = quick_fit(job.fit.made_estimator(job.seed))
     error = left_out_error(first.regression, refit)
@@ -221,9 +222,34 @@ def simulator_friction(robot: Robot) -> str | None:
         return "mujoco" if b"<mujoco" in file.read(2**16) else None
 
 
-def _search_rows(job: IdentifyJob, model: TorqueModel, logs: Sequence[Log], held: Sequence[Samples]) -> FrictionRows:
+def _guessed_links(
+    job: IdentifyJob,
+    model: TorqueModel,
+    base: BaseParameters,
+    logs: Sequence[Log],
+    plans: Sequence[Plan],
+    held: Sequence[Samples],
+) -> LinkBelief | None:
+    """What a fit with the simplest friction takes guessed links for (SI); None where the robot file has links.
+
+    Links that nothing holds leave directions of β open that hardly show in the logs. Prediction of left-out segments
+    then hangs on rounding, and with it the choice of friction.
+    """
+    known = [joint.link for joint in model.robot.joints if joint.link.known and joint.link.nominal is not None]
+    if job.fit.link_prior is None or known:
+        return None
+    return Feasible(prior=job.fit.link_prior).fit(compressed(model, base, logs, plans, held, silent)).belief
+
+
+def _search_rows(
+    job: IdentifyJob,
+    model: TorqueModel,
+    logs: Sequence[Log],
+    held: Sequence[Samples],
+    belief: LinkBelief | None,
+) -> FrictionRows:
     """Rows that friction is searched on, with what is known of the links before."""
-    from dynid.regression.feasible.link_prior import base_prior_rows
+    from dynid.regression.feasible.link_prior import base_prior_rows, believed_base_rows
     from dynid.regression.friction.rows import friction_rows
 
     rigid = TorqueModel(model.robot, job.fit.drives)
@@ -231,6 +257,8 @@ def _search_rows(job: IdentifyJob, model: TorqueModel, logs: Sequence[Log], held
     whole = [samples for log, samples in zip(logs, held, strict=True) if not log.is_long]
     rows = friction_rows(rigid, base, whole or held[:1])
     prior = job.fit.link_prior
+    if belief is not None:
+        return replace(rows, prior=believed_base_rows(rigid, base, belief))
     return rows if prior is None else replace(rows, prior=base_prior_rows(rigid, base, prior))
 
 

@@ -11,10 +11,11 @@ from dynid.chain.consistency import consistency
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.regression.constraints.constraints import Constraints
+from dynid.regression.estimate import LinkBelief
 from dynid.regression.feasible.prior import Prior, Reference, plain_bodies, reference_of
 from dynid.regression.problem import RANK_TOLERANCE, column_scale
 
-__all__ = ["LinkPrior", "base_prior_rows", "link_prior"]
+__all__ = ["LinkPrior", "base_prior_rows", "believed_base_rows", "link_prior"]
 
 GEOMETRY_STD = 1.0
 """Least spread of a link that is known by its geometry alone, as `Prior.std`: masses guessed so are off by a factor of
@@ -135,10 +136,27 @@ def base_prior_rows(
     spread = np.full(len(known.reference.x_target), _OPEN)
     spread[: model.n_inertial] = np.repeat(np.where(known.guessed, _OPEN, known.std), 10)
     half = base.K @ (known.reference.S * spread)
-    mean = base.K @ (known.reference.S @ known.reference.x_target)
+    return np.sqrt(independent) * _rows(half, base.K @ (known.reference.S @ known.reference.x_target))
+
+
+def believed_base_rows(
+    model: TorqueModel, base: BaseParameters, belief: LinkBelief
+) -> Float[Array, "n_base n_base_and_one"]:
+    """What a fit believed of the links (SI), guesses included, as rows of a least-squares problem on β, torque last.
+
+    Guesses have the mass and the spread that the fit gave them; of joint terms nothing is known.
+    """
+    n, bodies = model.n_inertial, belief.mean.reshape(-1, 10)
+    joint = _OPEN * reference_of(model, bodies, bodies, "nominal", "", triangle=True).S[n:, n:]
+    half = np.hstack([base.K[:, :n] @ belief.factor, base.K[:, n:] @ joint])
+    return _rows(half, base.K[:, :n] @ belief.mean)
+
+
+def _rows(
+    half: Float[Array, "n_base n_params"], mean: Float[Array, " n_base"]
+) -> Float[Array, "n_base n_base_and_one"]:
+    """Rows L⁻¹(β − mean) of β ~ N(mean, half·halfᵀ), L being a triangular factor of half."""
     scale = np.linalg.norm(half, axis=1)
     scale = np.where(scale > 0.0, scale, 1.0)
-    # β ~ N(mean, half·halfᵀ): rows L⁻¹(β − mean) with L a triangular factor of half.
     L = np.linalg.qr((half / scale[:, None]).T)[1].T
-    rows = np.linalg.solve(L, np.column_stack([np.eye(base.n_base) / scale, mean / scale]))
-    return np.sqrt(independent) * rows
+    return np.linalg.solve(L, np.column_stack([np.diag(1.0 / scale), mean / scale]))
