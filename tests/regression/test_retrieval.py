@@ -432,7 +432,7 @@ def test_a_factorisation_that_does_not_converge_leaves_the_best_point_so_far(spa
     problem = RetrievalProblem(objective.W @ base.K, objective.y, full_constraints().compile(model))
     work = Lagrangian(problem, weight=1.0)
     x = work.start(rng)
-    costs = []
+    costs: list[float] = []
 
     def failing(cost, inside, slopes, **options):
         costs.extend(float(np.sum(cost(inside + shift) ** 2)) for shift in (0.2, 0.0, 0.1))
