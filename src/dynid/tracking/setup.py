@@ -53,7 +53,8 @@ class TrackingOptions:
     payload: bool = False
     """Follow the load on a known arm, and contacts, instead of the parameters of the arm."""
     measure: Literal["torque", "base-wrench", "both"] = "torque"
-    """What is measured."""
+    """What is measured: joint torques, the wrench that holds the base, or both; the wrench shows the base link as
+    well, whose parameters are then states."""
     states: Literal["auto", "entries", "links"] = "auto"
     """links: all parameters together, the links physically consistent; entries: each parameter between its own bounds,
     as in the paper; auto: links where the model has physically consistent ones."""
@@ -171,6 +172,7 @@ def load_watch(
         theta=start_parameters(known, options),
         noise=torque_noise(known, noise[:n_dof]),
         wrench_noise=noise[n_dof:],
+        base_link=np.zeros(10) if known.base_link is None else known.base_link.pi,
         measure=options.measured,
         rate_hz=options.rate if rate_hz is None else rate_hz,
         max_mass=options.max_mass,
