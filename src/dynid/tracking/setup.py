@@ -106,6 +106,11 @@ class TrackingOptions:
             and not all(np.isfinite(std) and std > 0.0 for std in self.noise)
         ):
             raise TrackingError("`noise`: every standard deviation must be above zero")
+        for name, k in (("process_noise", self.process_noise), ("process_floor", self.process_floor)):
+            if not (np.isfinite(k) and k >= 0.0):
+                raise TrackingError(f"`{name}` {k:g}: give a number from 0 up")
+        if not (np.isfinite(self.annealing) and self.annealing > 0.0):
+            raise TrackingError(f"`annealing` {self.annealing:g}: give a number of samples above zero")
         if self.noise_memory < 0.0 or (self.initial_std is not None and not self.initial_std > 0.0):
             raise TrackingError("`noise_memory` cannot be negative, and `initial_std` must be above zero")
         if self.payload and self.measure == "base-wrench":
