@@ -15,6 +15,7 @@ from scipy import stats
 
 import dynid
 from benchmarks import Item, Line, Note, Table
+from benchmarks.allocations import bytes_kept, compiled_blocks, quiet_samples
 from benchmarks.load_logs import Followed, damaged, follow, loaded, pushed, read, splices
 from dynid import InertialParameters, TorqueModel, load_robot
 from dynid.arrays import Array
@@ -283,6 +284,12 @@ def speed_items(known: IdentifiedModel | None, *, n_samples: int) -> Iterator[It
         ratios.append(float(np.percentile(settled, 99)) / medians[-1])
     yield Line(f"{name}: median of a step, load and contact", min(medians), 60.0, "µs", bound="at most")
     yield Line(f"{name}: 99th percentile over median", min(ratios), 3.0, "×", bound="at most")
+    quiet, watcher = quiet_samples(model, theta, 3 * n_samples), watch.start()
+    heard = [event for sample in quiet[:n_samples] for event in watcher.step(sample)]
+    blocks = compiled_blocks(lambda k: heard.extend(watcher.step(quiet[k])), n_samples, 2 * n_samples)
+    yield Line(f"{name}: blocks that {n_samples} steps allocate, compiled", blocks, 0.0, "", bound="at most")
+    kept = bytes_kept(lambda k: heard.extend(watcher.step(quiet[k])), 2 * n_samples, len(quiet))
+    yield Line(f"{name}: memory that a step keeps, Python", kept, 1.0, "B", bound="at most")
 
 
 def run(*, quick: bool = False) -> Iterator[Item]:
