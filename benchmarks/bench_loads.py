@@ -16,6 +16,7 @@ from scipy import stats
 import dynid
 from benchmarks import Item, Line, Note, Table
 from benchmarks.allocations import bytes_kept, compiled_blocks, quiet_samples
+from benchmarks.fault_logs import fault_items
 from benchmarks.load_logs import Followed, damaged, follow, loaded, pushed, read, splices
 from dynid import InertialParameters, TorqueModel, load_robot
 from dynid.arrays import Array
@@ -243,6 +244,8 @@ def other_robots(data: Path) -> Iterator[Item]:
         yield Line(f"{name}: events without a load", len(quiet.later), 0.0, "", bound="at most")
         yield Line(f"{name}: mean NIS over its expectation", float(np.mean(quiet.nis)) / n, 1.5, "×", bound="at most")
         yield Line(f"{name}: NIS in its 95 % band", 100.0 * quiet.inside, 85.0, "%")
+        if name in ("lwr4", "panda"):
+            yield from fault_items(name, known, log.part(None, float(log.t[0]) + 25.0))
         if name in ("kr300", "med7"):
             continue
         t = float(log.t[0]) + 3.0
@@ -306,6 +309,7 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     mass = float(facts["logs"][LOADED]["load_kg"])
     known = identified(folder / "ur10e.urdf", [folder / f"{TRAINED_ON}.csv.gz"], gains=gains)
     yield from unchanged_items(known, folder, mass)
+    yield from fault_items("ur10e", known, read(known, folder / "14h.csv.gz").part(None, 25.0))
     yield from touch_items(known, folder)
     yield from splice_items(known, folder, mass, 3.0)
     yield from push_items(known, folder, np.arange(8.0, 44.0, 4.0))
