@@ -15,6 +15,8 @@ from scipy import stats
 
 import dynid
 from benchmarks import Item, Line, Note, Table
+from benchmarks.allocations import bytes_kept, compiled_blocks, quiet_samples
+from benchmarks.fault_logs import fault_items
 from benchmarks.load_logs import Followed, damaged, follow, loaded, pushed, read, splices
 from dynid import InertialParameters, TorqueModel, load_robot
 from dynid.arrays import Array
@@ -242,6 +244,8 @@ def other_robots(data: Path) -> Iterator[Item]:
         yield Line(f"{name}: events without a load", len(quiet.later), 0.0, "", bound="at most")
         yield Line(f"{name}: mean NIS over its expectation", float(np.mean(quiet.nis)) / n, 1.5, "×", bound="at most")
         yield Line(f"{name}: NIS in its 95 % band", 100.0 * quiet.inside, 85.0, "%")
+        if name in ("lwr4", "panda"):
+            yield from fault_items(name, known, log.part(None, float(log.t[0]) + 25.0))
         if name in ("kr300", "med7"):
             continue
         t = float(log.t[0]) + 3.0
@@ -283,6 +287,12 @@ def speed_items(known: IdentifiedModel | None, *, n_samples: int) -> Iterator[It
         ratios.append(float(np.percentile(settled, 99)) / medians[-1])
     yield Line(f"{name}: median of a step, load and contact", min(medians), 60.0, "µs", bound="at most")
     yield Line(f"{name}: 99th percentile over median", min(ratios), 3.0, "×", bound="at most")
+    quiet, watcher = quiet_samples(model, theta, 3 * n_samples), watch.start()
+    heard = [event for sample in quiet[:n_samples] for event in watcher.step(sample)]
+    blocks = compiled_blocks(lambda k: heard.extend(watcher.step(quiet[k])), n_samples, 2 * n_samples)
+    yield Line(f"{name}: blocks that {n_samples} steps allocate, compiled", blocks, 0.0, "", bound="at most")
+    kept = bytes_kept(lambda k: heard.extend(watcher.step(quiet[k])), 2 * n_samples, len(quiet))
+    yield Line(f"{name}: memory that a step keeps, Python", kept, 1.0, "B", bound="at most")
 
 
 def run(*, quick: bool = False) -> Iterator[Item]:
@@ -299,6 +309,7 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     mass = float(facts["logs"][LOADED]["load_kg"])
     known = identified(folder / "ur10e.urdf", [folder / f"{TRAINED_ON}.csv.gz"], gains=gains)
     yield from unchanged_items(known, folder, mass)
+    yield from fault_items("ur10e", known, read(known, folder / "14h.csv.gz").part(None, 25.0))
     yield from touch_items(known, folder)
     yield from splice_items(known, folder, mass, 3.0)
     yield from push_items(known, folder, np.arange(8.0, 44.0, 4.0))

@@ -378,7 +378,7 @@ def _write_mesh(folder: Path) -> None:
 def _config(path: Path) -> Any:
     from dynid.cli.config import with_config
 
-    return with_config(["identify", "--config", str(path)], ())
+    return with_config(["identify", "--config", str(path)], ()).tokens
 
 
 def _check_tokens(tokens: Any, path: Path, rng: random.Random) -> None:

@@ -1,6 +1,7 @@
 """Samples as they come: a missing value costs what needs it, wrong stamps are put right, and both are said."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -95,8 +96,10 @@ def test_two_logs_in_one_file_are_kept_apart_also_where_values_are_missing():
     log = recording(wrench=False)
     data = {name: np.concatenate([value[:800], value[500:1300]]) for name, value in arrays(log).items()}
     data["t"][800:] -= data["t"][800]
-    data["q"][::50, 1], data["tau"][::50] = np.nan, np.nan
-    followed = followed_log(raw(log, data))
+    data["q"][::50, 1], data["tau"][::50], data["tau"][7:9] = np.nan, np.nan, np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # inf - inf
+        followed = followed_log(raw(log, data))
     assert followed.holes
     assert np.diff(followed.t).max() >= 1.0
 
@@ -122,6 +125,20 @@ def test_missing_velocities_come_from_the_samples_around():
     # Between neighbours 20 ms apart a line is off by 1e-4 rad/s, which a window of 0.4 s makes some 1e-3 rad/s² of.
     np.testing.assert_allclose([s.dq for s in found], dq[inner], atol=1e-4)
     np.testing.assert_allclose([s.ddq for s in found], ddq[inner], atol=5e-3)
+
+
+def test_a_velocity_that_is_missing_at_the_end_of_the_window_does_not_let_it_differentiate_positions(rng):
+    t = 0.005 * np.arange(400)
+    q, dq, ddq = polynomial(t)
+    q = q + 1e-4 * rng.standard_normal(q.shape)  # which makes some 0.1 rad/s² where positions are differentiated twice
+    holed = np.where(rng.random(dq.shape) < 0.02, np.nan, dq)
+    whole, found = (
+        list(with_kinematics((Sample(t[k], q[k], v[k]) for k in range(400)), KinematicFilter(half_samples=20), 2))
+        for v in (dq, holed)
+    )
+    assert len(found) == len(whole) == 360
+    np.testing.assert_allclose([s.ddq for s in whole], ddq[20:-20], atol=5e-3)
+    np.testing.assert_allclose([s.ddq for s in found], ddq[20:-20], atol=5e-3)
 
 
 def test_velocities_of_a_joint_that_hardly_has_any_are_taken_from_positions():

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import dynid
-from benchmarks.load_logs import follow, read, splices
-from dynid.chain import load_robot
+from benchmarks.fault_logs import FAULTS, ROUTES, Rows
+from benchmarks.load_logs import follow, loaded, read, splices
+from dynid.chain import InertialParameters, load_robot
 from dynid.dynamics import RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.recording import Conditioning, read_recording
+from dynid.recording.log_settings import LogSettings
 from dynid.regression import Feasible, SampleRows, compress
 from dynid.tracking import (
     Consistent,
@@ -154,3 +156,34 @@ def test_real_touches_are_contacts_and_never_loads(known_ur10e):
         assert any(-0.1 < found - t < 0.6 for found in contacts), t
     assert len(contacts) <= 7  # one fainter touch at 2.1 s
     assert {event.kind for event in run.events} == {"initial load", "contact", "contact over"}
+
+
+@pytest.fixture(scope="module")
+def clean_runs(known_ur10e):
+    """A model that takes rows with torques, rows of 14 s in which 1.5 kg are picked after 4 s, and clean outcomes."""
+    folder, known = known_ur10e
+    load = InertialParameters.from_com(1.5, (0.02, 0.0, 0.06), np.diag([0.004, 0.004, 0.003]))
+    log = read(known, folder / "14h.csv.gz").part(None, 14.0)
+    known = replace(known, settings=LogSettings(cutoff_hz=known.settings.cutoff_hz))
+    rows = {True: Rows.of(loaded(known, log, load, 4.0)), False: Rows.of(log)}
+    clean = {(route, load): ROUTES[route](known, rows[load], payload=load) for route in ROUTES for load in rows}
+    return known, rows, clean
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize(
+    ("fault", "payload"),
+    [
+        ("restarted", True),
+        ("clock jumps", True),
+        ("missing cells", True),
+        ("all of them", True),
+        ("all of them", False),
+    ],
+)
+def test_faults_of_senders_and_clocks_change_a_real_run_by_less_than_its_sigma(clean_runs, route, payload, fault):
+    known, rows, clean = clean_runs
+    found = ROUTES[route](known, FAULTS[fault](rows[payload], np.random.default_rng(3)), payload=payload)
+    assert [kind for kind, _ in clean[route, payload].events] == (["initial load", "pick"] if payload else [])
+    assert found.like(clean[route, payload]), found.events
+    assert found.apart(clean[route, payload]) < 1.0

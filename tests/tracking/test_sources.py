@@ -197,12 +197,35 @@ def test_a_damaged_number_or_time_costs_no_other_sample(number, t):
     assert (counts.n_jumps, counts.n_lost, counts.n_late) == (0, 0, 1)
 
 
-def test_a_sender_that_starts_again_soon_is_followed_after_ten_samples():
+@pytest.mark.parametrize("numbered", [True, False])
+@pytest.mark.parametrize("real_time", [True, False])
+def test_a_sender_that_starts_again_soon_loses_no_sample(numbered, real_time):
     numbers = [*range(30), *range(20)]
-    found, counts = order(*(0.01 * n for n in numbers), numbers=numbers, arrivals=[0.01 * k for k in range(50)])
-    assert len(found) >= 30 + 10
+    found, counts = order(
+        *(0.01 * n for n in numbers),
+        numbers=numbers if numbered else None,
+        arrivals=[0.01 * k for k in range(50)],
+        real_time=real_time,
+    )
+    np.testing.assert_allclose(found, 0.01 * np.arange(50), atol=1e-6)
+    assert (counts.n_jumps, counts.n_doubled, counts.n_late, counts.n_lost) == (1, 0, 0, 0)
+
+
+def test_stragglers_among_the_first_samples_of_a_restart_are_left_out():
+    numbers = [*range(30), 0, 1, 28, 2, 2, 3, *range(4, 20)]
+    found, counts = order(
+        *(0.01 * n for n in numbers), numbers=numbers, arrivals=[0.01 * k for k in range(len(numbers))]
+    )
+    assert len(found) == 50
     assert np.all(np.diff(found) > 0.0)
-    assert counts.n_jumps == 1
+    assert (counts.n_jumps, counts.n_doubled, counts.n_late) == (1, 2, 0)
+
+
+def test_nine_older_samples_in_a_row_are_still_stragglers():
+    numbers = [*range(20), *range(9), *range(20, 30)]
+    found, counts = order(*(0.01 * n for n in numbers), numbers=numbers, arrivals=[0.01 * k for k in range(39)])
+    np.testing.assert_allclose(found, 0.01 * np.arange(30), atol=1e-9)
+    assert (counts.n_jumps, counts.n_doubled) == (0, 9)
 
 
 def test_a_lagging_torque_is_moved_to_its_motion():

@@ -103,6 +103,8 @@ class DenavitTable(_Strict):
     """Roll, pitch, yaw of the base in the world, rad."""
     transmission: tuple[tuple[Finite, ...], ...] | None = None
     """Rows of the matrix that turns joint velocities into motor velocities behind the gears; None without coupling."""
+    base: DenavitLink | None = None
+    """Nominal inertia of the base link in the base frame, for a wrench sensor under it; None where it is not known."""
 
     def robot(self, source: str = "memory") -> Robot:
         r"""The robot of the table.
@@ -120,7 +122,8 @@ class DenavitTable(_Strict):
                 parent = names.index(row.parent)
             joints.append(self._joint(row, index, parent))
         C = None if self.transmission is None else self._matrix(self.transmission, len(joints), source)
-        robot = Robot(self.name, tuple(joints), np.array(self.gravity), source, C).mounted(*self.mounting)
+        base = None if self.base is None else Link("base", self.base.inertial())
+        robot = Robot(self.name, tuple(joints), np.array(self.gravity), source, C, base=base).mounted(*self.mounting)
         return robot.locked({row.name: 0.0 for row in self.joint if row.type == "fixed"})
 
     @staticmethod

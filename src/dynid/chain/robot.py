@@ -142,6 +142,8 @@ class Robot(PrintsAsTable):
     """Joints of the file that do not move here, with the positions in which they stand, rad or m."""
     notes: tuple[str, ...] = ()
     """What the reader of the file decided by itself, a sentence each: what is held, what is not known."""
+    base: Link | None = None
+    """What does not move, about the base frame; only a wrench under the base feels it. None where nothing is known."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.joints, tuple) or not all(isinstance(joint, Joint) for joint in self.joints):
@@ -299,7 +301,11 @@ class Robot(PrintsAsTable):
             if np.any(C[index, rest]) or np.any(C[rest, index]):
                 raise RobotError(f"{self.source}: joint {joint.name!r} is coupled to others and cannot be locked")
             C = C[np.ix_(rest, rest)]
-        return replace(self, joints=tuple(joints), transmission=C, held={**self.held, joint.name: position})
+        base = self.base
+        if joint.parent == BASE and base is not None:
+            base = _welded(base, joint.link, T_parent_link)
+        held = {**self.held, joint.name: position}
+        return replace(self, joints=tuple(joints), transmission=C, held=held, base=base)
 
     @cached_property
     def pinocchio(self) -> pin.Model:

@@ -62,19 +62,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if named and app[tokens[0]].default_command is not None:
         # The list of commands has one line for each; the command itself says more, with an example.
         app[tokens[0]].help = None
-    from dynid.cli.config import with_config
+    from dynid.cli.config import Configured, with_config
     from dynid.cli.console import complain, with_flags
     from dynid.cli.plain_text import speak_plainly
 
     speak_plainly()
+    asked = Configured(tokens, {})
     try:
-        result = app(with_config(tokens, OWN_CONFIG), exit_on_error=False, print_error=False)
+        asked = with_config(tokens, OWN_CONFIG)
+        result = app(asked.tokens, exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:
-        complain(str(error), hint=f"see: dynid {tokens[0] if named else ''} --help")
+        complain(asked.blamed(str(error)), hint=f"see: dynid {tokens[0] if named else ''} --help")
         return 2
     except DynidError as error:
-        complain(with_flags(str(error)))
+        complain(asked.blamed(with_flags(str(error))))
         return 2
     except MemoryError:
         complain("not enough memory; give a shorter log or a smaller robot, or close other programs")

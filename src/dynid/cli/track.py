@@ -42,7 +42,8 @@ class TrackOptions:
     ] = None
     payload: Annotated[bool, Parameter(negative="", help="Follow the load on a known arm, and contacts.")] = False
     measure: Annotated[
-        Literal["torque", "base-wrench", "both"] | None, Parameter(help="What is measured [default: torque].")
+        Literal["torque", "base-wrench", "both"] | None,
+        Parameter(help="What is measured; a base wrench shows the base link as well [default: torque]."),
     ] = None
     states: Annotated[
         Literal["auto", "entries", "links"] | None,

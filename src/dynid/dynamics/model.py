@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynid.arrays import Array, ArrayLike, Float, Int
+from dynid.arrays import Array, ArrayLike, Float, Int, Vector3, skew
 from dynid.chain.inertia import INERTIAL_NAMES, INERTIAL_UNITS
 from dynid.chain.robot import Robot
 from dynid.dynamics.joint_group import JointGroup, batch_newton_euler, checked_models, checked_robot
@@ -238,15 +238,28 @@ class TorqueModel:
             moved[:, j, 3:] = wrench[:, j, 3:] @ R.T + np.cross(p, force)
         return moved
 
-    def base_wrench(self, motion: Motion, theta: ArrayLike) -> Float[Array, "n_samples 6"]:
-        """Force (N) and moment (N·m) about the base origin that the base exerts on the moving links, in base axes.
+    def base_wrench(
+        self, motion: Motion, theta: ArrayLike, base: ArrayLike | None = None
+    ) -> Float[Array, "n_samples 6"]:
+        """Force (N) and moment (N·m) about the base origin that hold the robot, in base axes.
 
-        A sensor under the base that reports what the robot does to it reads the negative, plus the base's own weight.
+        A sensor under the base that reports what the robot does to it reads the negative.
+
+        Args:
+            motion: what the joints do.
+            theta: parameters, SI.
+            base: ten inertial parameters of the base link, SI; None for the moving links alone.
         """
         chain, free = self._free_base(motion)
         values = np.zeros((6 + self.n_dof, 10))
         values[6:] = self._check_theta(theta)[: self.n_inertial].reshape(self.n_dof, 10)
-        return self._newton_euler(chain, free, values)[0][:, :6]
+        wrench = self._newton_euler(chain, free, values)[0][:, :6]
+        return wrench if base is None else wrench + self.base_link_rows @ np.asarray(base, dtype=float)
+
+    @cached_property
+    def base_link_rows(self) -> Float[Array, "6 10"]:
+        """What the base link adds to `base_wrench` (N and N·m) per unit of its ten parameters: its weight."""
+        return _weight_rows(self.robot.gravity)
 
     def base_wrench_regressor(self, motion: Motion) -> Float[Array, "n_samples 6 n_params"]:
         """Rows of `base_wrench` (N and N·m) per unit of each parameter; friction and rotors do not show at the base."""
@@ -332,3 +345,17 @@ class TorqueModel:
             bad = [str(self.columns[k]) for k in np.flatnonzero(~np.isfinite(values))[:3]]
             raise ParameterError(f"parameter not finite: {', '.join(bad)}")
         return values
+
+
+def _weight_rows(g: Vector3) -> Float[Array, "6 10"]:
+    r"""Wrench (N and N·m) that holds a body at rest, per unit of its ten parameters.
+
+    .. math::
+
+        f = -m g, \qquad n = -(m c) \times g
+
+    Inertias do not show, nor the first moment along gravity.
+    """
+    rows = np.zeros((6, 10))
+    rows[:3, 0], rows[3:, 1:4] = -g, skew(g)
+    return rows

@@ -148,7 +148,8 @@ def _goes_on(raw: RawLog, before: int, after: int) -> bool:
     """Whether the row `after` follows the row `before` as every row follows the one before it."""
     for name in raw.signals:
         for values in getattr(raw, name).T:
-            step, steps = abs(values[after] - values[before]), np.abs(np.diff(values))
+            with np.errstate(invalid="ignore"):  # infinite cells are no numbers either
+                step, steps = abs(values[after] - values[before]), np.abs(np.diff(values))
             known = steps[np.isfinite(steps)]
             # A value that is missing on either side says nothing.
             if np.isfinite(step) and len(known) and step > CONTINUOUS * np.percentile(known, 99.0):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dynid.regression.retrieval.retrieval import RetrievalResult
     from dynid.regression.reverse import ReverseEstimate
 
-__all__ = ["Compressed", "IdentifiedModel", "Json"]
+__all__ = ["BaseLink", "Compressed", "IdentifiedModel", "Json"]
 
 Json = Mapping[str, "object"]
 """An object of a JSON file."""
@@ -45,6 +45,23 @@ class Compressed:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+
+@dataclass(frozen=True, eq=False)
+class BaseLink:
+    """What a wrench sensor under the base feels beside the moving links: the base link, and the sensor's offset."""
+
+    pi: Float[Array, " 10"]
+    """Ten inertial parameters about the base frame, SI."""
+    covariance: Float[Array, "10 10"]
+    """Of these, SI; what no measurement shows is as uncertain as before."""
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    def stored(self) -> dict[str, object]:
+        """As JSON, SI."""
+        return {"pi": self.pi.tolist(), "covariance": self.covariance.tolist()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +101,8 @@ class IdentifiedModel:
     None where they were not measured, as in files of version 0.1."""
     motion: LoggedMotion | None = None
     """How the joints moved in the training log, and what friction and rotors took: for exports that must refit them."""
+    base_link: BaseLink | None = None
+    """The link under the arm, where a base wrench has shown it; None where none was measured."""
     results: Json = field(default_factory=dict)
     """What the commands printed: condition number, errors, logs."""
     provenance: Json = field(default_factory=dict)

@@ -24,7 +24,7 @@ from dynid.errors import ModelFileError, WrongType
 from dynid.recording.log_settings import LogSettings
 from dynid.regression.feasible.link_ranges import LinkRange
 from dynid.regression.feasible.link_spread import LinkSpreads
-from dynid.regression.model import Compressed, IdentifiedModel, Json
+from dynid.regression.model import BaseLink, Compressed, IdentifiedModel, Json
 from dynid.regression.recast import LoggedMotion
 from dynid.regression.residuals import ResidualStatistics
 
@@ -112,6 +112,7 @@ def _encoded(model: IdentifiedModel) -> dict[str, object]:
         "ranges": None if model.ranges is None else [entry.stored() for entry in model.ranges],
         "residuals": None if model.residuals is None else model.residuals.stored(),
         "motion": None if model.motion is None else model.motion.stored(),
+        **({} if model.base_link is None else {"base_link": model.base_link.stored()}),
         "results": _plain(model.results),
         "provenance": _plain(model.provenance),
     }
@@ -179,9 +180,18 @@ def _decoded(content: dict[str, object]) -> IdentifiedModel:
         if residuals is None
         else ResidualStatistics.restored(_mapping(residuals), model.n_dof, n_terms, base.n_base),
         motion=None if motion is None else LoggedMotion.restored(_mapping(motion), model.n_dof),
+        base_link=_base_link_in(content.get("base_link")),
         results=results,
         provenance=_mapping(content["provenance"]),
     )
+
+
+def _base_link_in(content: object) -> BaseLink | None:
+    if content is None:
+        return None
+    part = _mapping(content)
+    values = _numbers(part["pi"], (10,), "base_link pi"), _numbers(part["covariance"], (10, 10), "base_link covariance")
+    return BaseLink(*values)
 
 
 def joint_model_out(model: JointModel) -> str | dict[str, object]:
@@ -211,6 +221,7 @@ def _robot_out(robot: Robot) -> dict[str, object]:
         **({} if robot.transmission is None else {"transmission": robot.transmission.tolist()}),
         **({"held": dict(robot.held)} if robot.held else {}),
         **({"notes": list(robot.notes)} if robot.notes else {}),
+        **({} if robot.base is None else {"base": _link_out(robot.base)}),
         "joints": [
             {
                 "name": joint.name,
@@ -224,14 +235,30 @@ def _robot_out(robot: Robot) -> dict[str, object]:
                     for name in ("lower", "upper", "velocity", "effort", "acceleration", "jerk")
                 },
                 **({"rotor_inertia": joint.rotor_inertia} if joint.rotor_inertia else {}),
-                "link": joint.link.name,
-                "includes": list(joint.link.includes),
-                "nominal": None if joint.link.nominal is None else joint.link.nominal.pi.tolist(),
-                **({} if joint.link.trusted else {"trusted": False}),
+                **_link_out(joint.link),
             }
             for joint in robot.joints
         ],
     }
+
+
+def _link_out(link: Link) -> dict[str, object]:
+    return {
+        "link": link.name,
+        "includes": list(link.includes),
+        "nominal": None if link.nominal is None else link.nominal.pi.tolist(),
+        **({} if link.trusted else {"trusted": False}),
+    }
+
+
+def _link_in(part: Json) -> Link:
+    nominal = part["nominal"]
+    return Link(
+        _text(part["link"]),
+        None if nominal is None else InertialParameters(_numbers(nominal, (10,), "nominal")),
+        tuple(_text(name) for name in _row(part["includes"])),
+        part.get("trusted", True) is not False,
+    )
 
 
 def _robot_in(content: Json) -> Robot:
@@ -239,7 +266,6 @@ def _robot_in(content: Json) -> Robot:
     for entry in _row(content["joints"]):
         part = _mapping(entry)
         limits = {k: _scalar(v) for k, v in _mapping(part["limits"]).items() if v is not None}
-        nominal = part["nominal"]
         kind = part["type"]
         if kind not in ("revolute", "prismatic"):
             raise ValueError(f"joint type {kind!r}")
@@ -250,12 +276,7 @@ def _robot_in(content: Json) -> Robot:
                 parent=_integer(part["parent"]),
                 T_parent_joint=_numbers(part["T_parent_joint"], (4, 4), "T_parent_joint"),
                 axis=_numbers(part["axis"], (3,), "axis"),
-                link=Link(
-                    _text(part["link"]),
-                    None if nominal is None else InertialParameters(_numbers(nominal, (10,), "nominal")),
-                    tuple(_text(name) for name in _row(part["includes"])),
-                    part.get("trusted", True) is not False,
-                ),
+                link=_link_in(part),
                 T_joint_link=_numbers(part["T_joint_link"], (4, 4), "T_joint_link"),
                 limits=Limits(**limits),
                 rotor_inertia=float(str(part.get("rotor_inertia", 0.0))),
@@ -266,7 +287,8 @@ def _robot_in(content: Json) -> Robot:
     C = _numbers(content["transmission"], square, "transmission") if "transmission" in content else None
     held = {name: _scalar(position) for name, position in _mapping(content.get("held", {})).items()}
     notes = tuple(_text(note) for note in _row(content.get("notes", [])))
-    return Robot(_text(content["name"]), tuple(joints), gravity, _text(content["source"]), C, held, notes)
+    base = _link_in(_mapping(content["base"])) if "base" in content else None
+    return Robot(_text(content["name"]), tuple(joints), gravity, _text(content["source"]), C, held, notes, base)
 
 
 def _numbers(value: object, shape: tuple[int, ...], what: str, *, finite: bool = True) -> Float[Array, ...]:

@@ -7,6 +7,8 @@ from dynid.tracking.health import health as health
 
 if TYPE_CHECKING:
     from dynid.tracking.arm_setup import arm_filter as arm_filter
+    from dynid.tracking.base_link import BASE_LINK as BASE_LINK
+    from dynid.tracking.base_link import BASE_SYMBOLS as BASE_SYMBOLS
     from dynid.tracking.checkpoint import resume as resume
     from dynid.tracking.checkpoint import save_checkpoint as save_checkpoint
     from dynid.tracking.contact import ContactObserver as ContactObserver
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 MODULES = (
     "terms",
     "row_filter",
+    "base_link",
     "periodic_noise",
     "rows",
     "state_kernels",

@@ -21,11 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from dynid.arrays import Array, Float, freeze_arrays
+from dynid.arrays import Array, Float, Int, freeze_arrays
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError, TrackingError
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
+from dynid.tracking.base_link import base_conditions, of_the_base
 
 __all__ = ["ArmCone"]
 
@@ -57,7 +58,8 @@ _UNITS = np.array([InertialParameters(unit).pseudo_inertia for unit in np.eye(10
 class ArmCone:
     """Conditions on all parameters of an arm, and a place inside them."""
 
-    n_links: int
+    bodies: Int[Array, "n_bodies 10"]
+    """Where the ten parameters of every body stand."""
     A: Float[Array, "n_rows n_params"]
     b: Float[Array, " n_rows"]
     """Linear conditions Aθ + b > 0."""
@@ -79,21 +81,28 @@ class ArmCone:
     ) -> ArmCone:
         """Physical consistency, signs of friction and `bounds`, around initial parameters θ of some `scale` (SI).
 
+        Ten parameters after the model's are those of the base link.
+
         Raises:
             ParameterError: θ lies outside a bound.
             UnknownName: a bound of a parameter that does not exist.
         """
-        compiled = Constraints(bounds=bounds or ParameterBounds()).compile(model)
+        n_params, based = model.n_params, len(theta) > model.n_params
+        own, others = of_the_base(bounds) if based else (ParameterBounds(), bounds or ParameterBounds())
+        compiled, (conditions, left_out) = Constraints(bounds=others).compile(model), base_conditions(own)
         blocks = [block for block in compiled.blocks if block.kind == "nonnegative"]
-        A = np.vstack([np.zeros((0, model.n_params)), *(block.A for block in blocks)])
-        b = np.concatenate([np.zeros(0), *(block.b for block in blocks)])
-        names = [name for block in blocks for name in block.names]
+        A = np.vstack([np.zeros((0, n_params)), *(block.A for block in blocks)])
+        b = np.concatenate([*(block.b for block in blocks), [condition.constant for condition in conditions]])
+        names = [*(name for block in blocks for name in block.names), *(condition.text for condition in conditions)]
+        if based:
+            weights = np.array([condition.weights for condition in conditions]).reshape(-1, 10)
+            A = np.block([[A, np.zeros((len(A), 10))], [np.zeros((len(weights), n_params)), weights]])
         start = np.array(theta)
         # Friction may start at zero, on the edge: a little inside is as good a start.
         single = np.count_nonzero(A, axis=1) == 1
         for row, limit in zip(A[single], b[single], strict=True):
             k = int(np.argmax(np.abs(row)))
-            if k >= model.n_inertial:
+            if model.n_inertial <= k < n_params:
                 least = (INSIDE * abs(row[k]) * scale[k] - limit) / row[k]
                 start[k] = max(start[k], least) if row[k] > 0.0 else min(start[k], least)
         outside = [name for name, room in zip(names, A @ start + b, strict=True) if not room > 0.0]
@@ -101,7 +110,9 @@ class ArmCone:
             raise ParameterError(
                 f"the parameters start outside {', '.join(outside)}; widen the bound, or start from parameters within"
             )
-        return cls(model.n_dof, A, b, start, tuple(bound.name for bound in compiled.inertia_bounds))
+        places = [*range(model.n_inertial), *range(n_params, len(theta))]
+        left_out = (*(bound.name for bound in compiled.inertia_bounds), *left_out)
+        return cls(np.array(places).reshape(-1, 10), A, b, start, left_out)
 
     def nearest(
         self,
@@ -133,7 +144,7 @@ class ArmCone:
         rows = self.A @ theta + self.b
         if not np.all(rows > 0.0):
             return None
-        J = np.tensordot(theta[: 10 * self.n_links].reshape(-1, 10), _UNITS, 1)
+        J = np.tensordot(theta[self.bodies], _UNITS, 1)
         try:
             pivots = np.diagonal(np.linalg.cholesky(J), axis1=1, axis2=2)
         except np.linalg.LinAlgError:
@@ -144,18 +155,17 @@ class ArmCone:
 
     def _centred(self, theta: Array, mean: Array, factor: Array, W: Array, barrier: float) -> Float[Array, " n_params"]:
         """Newton's method at one barrier."""
-        n_links = self.n_links
         value = self._value(theta, mean, factor, barrier)
         for _ in range(MOST_STEPS):
-            inverse = np.linalg.inv(np.tensordot(theta[: 10 * n_links].reshape(-1, 10), _UNITS, 1))
+            inverse = np.linalg.inv(np.tensordot(theta[self.bodies], _UNITS, 1))
             moved = inverse[:, None] @ _UNITS
             rows = self.A / (self.A @ theta + self.b)[:, None]
             g = W @ (theta - mean) - barrier * np.sum(rows, axis=0)
-            g[: 10 * n_links] -= barrier * np.trace(moved, axis1=2, axis2=3).ravel()
+            g[self.bodies] -= barrier * np.trace(moved, axis1=2, axis2=3)
             H = W + barrier * rows.T @ rows
             curvature = barrier * np.einsum("laij,lbji->lab", moved, moved)
-            for k in range(n_links):
-                H[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] += curvature[k]
+            for body, block in zip(self.bodies, curvature, strict=True):
+                H[np.ix_(body, body)] += block
             size = 1.0 / np.sqrt(np.diag(H))
             step = -size * _solved(H * size * size[:, None], size * g)
             decrement = float(-g @ step)

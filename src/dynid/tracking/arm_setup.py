@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import NamedTuple
+
 import numpy as np
+from scipy.linalg import block_diag
 
 from dynid.arrays import Array, Float
+from dynid.chain.inertia import InertialParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError, RecordingError, TrackingError
 from dynid.recording.recording import Recording
-from dynid.regression.constraints.constraints import Constraints
+from dynid.regression.constraints.constraints import Constraints, ParameterBound
 from dynid.regression.feasible.prior import plain_bodies, reference_of
 from dynid.regression.model import IdentifiedModel
 from dynid.tracking.arm_cone import ArmCone
-from dynid.tracking.filter import CHECKED_SAMPLES, UNIT_RATIO, ConstrainedFilter
-from dynid.tracking.samples import ProcessNoise
+from dynid.tracking.base_link import BASE_SYMBOLS, base_spread, base_start, of_the_base
+from dynid.tracking.filter import ConstrainedFilter
+from dynid.tracking.samples import CHECKED_SAMPLES, ProcessNoise, refuse_wrong_unit
 from dynid.tracking.setup import PEAK_SHARE, TrackingOptions, start_parameters
 from dynid.tracking.state_map import Entry, StateBound, StateMap
 
@@ -103,11 +109,8 @@ def check_units(known: IdentifiedModel, recording: Recording, options: TrackingO
     measured = np.isfinite(tau[good])
     needed = float(np.linalg.norm(known.model.torque(still, known.parameters)[measured]))
     size = float(np.linalg.norm(tau[good][measured]))
-    if min(size, needed) > 0.0 and not 1.0 / UNIT_RATIO < size / needed < UNIT_RATIO:
-        raise TrackingError(
-            f"{recording.source}: what is measured is {size / needed:.3g} times what the model predicts; check its "
-            "unit (N·m, not N·mm or kN·m) and the robot, then start again"
-        )
+    if min(size, needed) > 0.0:
+        refuse_wrong_unit(size / needed, source=f"{recording.source}: ")
 
 
 def arm_filter(
@@ -132,13 +135,18 @@ def arm_filter(
         ParameterError: the model lies outside a bound.
     """
     options = options or TrackingOptions()
-    theta = start_parameters(known, options)
+    theta, base = start_parameters(known, options), _base(known, noise, options)
     process = ProcessNoise(start=options.process_noise, samples=options.annealing, floor=options.process_floor)
     if options.states == "entries" or (options.states == "auto" and not known.consistent):
         std = ENTRY_STD if options.initial_std is None else options.initial_std
         return ConstrainedFilter(
             model=known.model,
-            state=StateMap.of(known.model, theta, _entries(known, theta, noise, options)),
+            state=StateMap.of(
+                known.model,
+                theta,
+                [*_entries(known, theta, noise, options), *_base_entries(base, options, std)],
+                base=None if base is None else InertialParameters(base.start),
+            ),
             noise=noise,
             measure=options.measured,
             process_noise=process,
@@ -153,12 +161,17 @@ def arm_filter(
         raise TrackingError(
             "`states` links needs a model whose links are all physically consistent; identify with feasible"
         )
-    spread = _spread(known.model, theta, noise, LINK_STD if options.initial_std is None else options.initial_std)
-    scale, learnt = np.sqrt(np.diag(spread)), _learnt(known, options)
-    entries = [Entry(symbol, StateBound(scale=float(s))) for symbol, s in zip(known.model.symbols, scale, strict=True)]
+    std = LINK_STD if options.initial_std is None else options.initial_std
+    spread = _spread(known.model, theta, noise, std, shown="torque" in options.measured)
+    learnt, start, symbols = _learnt(known, options), theta, known.model.symbols
+    if base is not None:
+        spread, start = block_diag(spread, base.spread), np.concatenate([theta, base.start])
+        learnt, symbols = None if learnt is None else np.pad(learnt, ((0, 0), (0, 10))), (*symbols, *BASE_SYMBOLS)
+    scale = np.sqrt(np.diag(spread))
+    entries = [Entry(symbol, StateBound(scale=float(s))) for symbol, s in zip(symbols, scale, strict=True)]
     return ConstrainedFilter(
         model=known.model,
-        state=StateMap.of(known.model, theta, entries),
+        state=StateMap.of(known.model, theta, entries, base=None if base is None else InertialParameters(base.start)),
         noise=noise,
         measure=options.measured,
         process_noise=process,
@@ -166,18 +179,76 @@ def arm_filter(
         learnt=None if learnt is None else learnt * scale,
         noise_memory=options.noise_memory,
         common_noise=True,
-        cone=ArmCone.of(known.model, theta, scale, options.bounds),
+        cone=ArmCone.of(known.model, start, scale, options.bounds),
         cutoff_hz=cutoff_hz,
         rate_hz=rate_hz,
     )
 
 
+class _Base(NamedTuple):
+    """The base link at the start of a filter."""
+
+    start: Float[Array, " 10"]
+    spread: Float[Array, "10 10"]
+
+
+def _base(known: IdentifiedModel, noise: Float[Array, " n_rows"], options: TrackingOptions) -> _Base | None:
+    """Start and covariance (SI) of the base link; None where no wrench under it is measured."""
+    if "base-wrench" not in options.measured:
+        return None
+    # A draw of its own, so that the signs of the others are as without it.
+    sign = float(np.random.default_rng([options.seed, 1]).choice([-1.0, 1.0]))
+    start = base_start(known, options.bounds) * (1.0 + sign * options.from_wrong)
+    spread = base_spread(known, start, JOINT_REACH * noise[-6:], anew=options.from_wrong > 0.0)
+    return _Base(start, spread)
+
+
+def _base_entries(base: _Base | None, options: TrackingOptions, std: float) -> list[Entry]:
+    """The ten parameters of the base link between their own bounds; its mass is positive.
+
+    A base is less known than a link of the arm, so its curves are steeper: a state of `std` (dimensionless) is as wrong
+    as the wrench is large.
+    """
+    if base is None:
+        return []
+    given = {bound.name: bound for bound in of_the_base(options.bounds)[0].entries}
+    unknown = sorted(set(given) - set(BASE_SYMBOLS))
+    if unknown:
+        raise ParameterError(f"bounds of {', '.join(unknown)}: no state of its own; name {', '.join(BASE_SYMBOLS)}")
+    reach = np.sqrt(np.diag(base.spread))
+
+    def entry(symbol: str, value: float, size: float) -> Entry:
+        positive = symbol in ("m0", "J0xx", "J0yy", "J0zz")
+        lower, upper = (0.0, 2.0 * value + size) if positive else (value - size, value + size)
+        bound = _within(given.get(symbol), lower, upper, size)
+        if not bound.lower < value < bound.upper:
+            return Entry(symbol, bound)  # which the map refuses by name
+        rate = (value - bound.lower) * (bound.upper - value) / (bound.upper - bound.lower)
+        return Entry(symbol, replace(bound, slope=max(1.0, size / (std * rate))))
+
+    numbers = zip(BASE_SYMBOLS, base.start.tolist(), reach.tolist(), strict=True)
+    return [entry(symbol, value, size) for symbol, value, size in numbers]
+
+
+def _within(bound: ParameterBound | None, lower: float, upper: float, reach: float) -> StateBound:
+    """The usual bounds of a state, or what is given of them (SI)."""
+    if bound is not None:
+        lower = bound.lower if np.isfinite(bound.lower) else min(lower, bound.upper - reach)
+        upper = bound.upper if np.isfinite(bound.upper) else max(upper, bound.lower + reach)
+    return StateBound(lower, upper)
+
+
 def _spread(
-    model: TorqueModel, theta: Float[Array, " n_params"], noise: Float[Array, " n_rows"], std: float
+    model: TorqueModel, theta: Float[Array, " n_params"], noise: Float[Array, " n_rows"], std: float, *, shown: bool
 ) -> Float[Array, "n_params n_params"]:
-    """Covariance (SI) of all parameters at the start: of links as in the batch fit, of joint terms next to nothing."""
+    """Covariance (SI) of all parameters at the start: of links as in the batch fit, of joint terms next to nothing.
+
+    `shown` says whether torques are measured, which show joint terms.
+    """
     n = model.n_inertial
-    spread = np.diag(np.concatenate([np.zeros(n), _joint_reach(model, noise) ** 2]))
+    # A wrench under the base shows no friction, which would only wander about in a wide prior.
+    own = _joint_reach(model, noise) if shown else np.maximum(np.abs(theta[n:]), SMALLEST_SIZE)
+    spread = np.diag(np.concatenate([np.zeros(n), own**2]))
     spread[:n, :n] = std**2 * _of_bodies(model, theta[:n].reshape(-1, 10))
     unknown = np.repeat([not joint.link.known for joint in model.robot.joints], 10)
     if np.any(unknown):
@@ -222,7 +293,8 @@ def _entries(
     size = np.maximum(_sizes(model, theta), np.abs(theta))
     size[model.n_inertial :] = np.maximum(size[model.n_inertial :], _joint_reach(model, noise))
     nonnegative = {"m", "Ixx", "Iyy", "Izz", *(term.name for term in model.terms if term.nonnegative)}
-    given = {} if options.bounds is None else {bound.name: bound for bound in options.bounds.entries}
+    bounds = of_the_base(options.bounds)[1] if "base-wrench" in options.measured else options.bounds
+    given = {} if bounds is None else {bound.name: bound for bound in bounds.entries}
     unknown = sorted(set(given) - set(model.symbols))
     if unknown:
         raise ParameterError(
@@ -235,11 +307,7 @@ def _entries(
         lower, upper = value - reach, value + reach
         if known.theta is not None and model.columns[k].name in nonnegative and value > -1e-3 * reach:
             lower, upper = -2e-3 * reach, 2.0 * value + reach
-        if symbol in given:
-            bound = given[symbol]
-            lower = bound.lower if np.isfinite(bound.lower) else min(lower, bound.upper - reach)
-            upper = bound.upper if np.isfinite(bound.upper) else max(upper, bound.lower + reach)
-        return Entry(symbol, StateBound(lower, upper))
+        return Entry(symbol, _within(given.get(symbol), lower, upper, reach))
 
     states = range(model.n_params) if known.theta is not None else known.base.independent
     return [entry(int(k)) for k in states]

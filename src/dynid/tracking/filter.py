@@ -34,7 +34,15 @@ from dynid.tracking.factors import (
 )
 from dynid.tracking.row_filter import low_pass_weights, rows_every
 from dynid.tracking.rows import MEASUREMENTS, Measurement, RowArrays, needs_columns, row_arrays
-from dynid.tracking.samples import History, ProcessNoise, Sample, SampleOutcome, TrackedParameters
+from dynid.tracking.samples import (
+    CHECKED_SAMPLES,
+    History,
+    ProcessNoise,
+    Sample,
+    SampleOutcome,
+    TrackedParameters,
+    refuse_wrong_sizes,
+)
 from dynid.tracking.state_kernels import evaluate_map
 from dynid.tracking.state_map import StateMap
 from dynid.tracking.terms import JointTerms
@@ -42,10 +50,6 @@ from dynid.tracking.visibility import unseen_states
 
 __all__ = ["ConstrainedFilter", "Tracker"]
 
-CHECKED_SAMPLES = 50
-"""Samples after which measured and predicted sizes are compared."""
-UNIT_RATIO = 30.0
-"""Measured over predicted size (or its inverse) that no wrong mass explains but a wrong unit does."""
 NIS_WINDOW = 500
 """Samples over which the health of the filter is judged."""
 LARGEST_ECHO = 0.99
@@ -165,17 +169,15 @@ class Tracker:
     def __init__(self, options: ConstrainedFilter) -> None:
         self.options = options
         n = options.state.n_state
-        band = stats.chi2.ppf([0.025, 0.975], options.n_rows)
-        process_noise = options.process_noise
         self.constants = core.Constants(
             options.rows,
             options.state.arrays,
-            process_noise.start,
-            process_noise.samples,
-            process_noise.floor,
+            options.process_noise.start,
+            options.process_noise.samples,
+            options.process_noise.floor,
             options.gap,
             float(options.noise_memory),
-            np.array(band),
+            np.array(stats.chi2.ppf([0.025, 0.975], options.n_rows)),
             options.carry == "parameters",
             options.common_noise,
             options.low_pass,
@@ -227,7 +229,7 @@ class Tracker:
             self.constants, self.state, self.memory, float(sample.t), self._q, self._dq, self._ddq, self._z
         )
         if self.n_absorbed == CHECKED_SAMPLES:
-            self._check_units()
+            refuse_wrong_sizes(self.state.numbers, self.n_absorbed)
         return SampleOutcome(outcome)
 
     def run(self, motion: Motion, measured: Float[Array, "n_samples n_rows"], *, every: int = 1) -> History:
@@ -269,7 +271,7 @@ class Tracker:
                 nis[part],
             )
             if unchecked:
-                self._check_units()
+                refuse_wrong_sizes(self.state.numbers, self.n_absorbed)
         if terms is not None and n_samples:
             self.terms.resume(motion)
         values, lower, upper = (self.options.state.values_at(x + shift * std) for shift in (0.0, -2.0, 2.0))
@@ -347,7 +349,7 @@ class Tracker:
         state_std(self.state.U, self.state.D, std)
         std *= np.sqrt(self.inflation)
         if self.options.cone is not None:
-            values = self.theta[[mapping.columns.index(symbol) for symbol in mapping.symbols]]
+            values = self._reported()[[mapping.columns.index(symbol) for symbol in mapping.symbols]]
             spread = mapping.arrays.scale * std
             band = 2.0 * spread
             return TrackedParameters(mapping.symbols, mapping.units, values, spread, values - band, values + band)
@@ -357,7 +359,7 @@ class Tracker:
 
     @property
     def columns(self) -> Float[Array, " n_columns"]:
-        """Parameters of the model and then of the load, SI."""
+        """Parameters of the model, then of the load, then of the base link where it is estimated, SI."""
         m = self.memory
         evaluate_map(self.options.state.arrays, self.state.x, m.theta, m.G, m.p, m.rate)
         return m.theta.copy()
@@ -365,31 +367,34 @@ class Tracker:
     @property
     def theta(self) -> Float[Array, " n_params"]:
         """Parameters of the model (SI), the load not among them: the most probable ones that meet all conditions."""
-        mean, cone = self.columns[: self.options.model.n_params], self.options.cone
+        return self._reported()[: self.options.model.n_params]
+
+    def _reported(self) -> Float[Array, " n_columns"]:
+        """`columns` (SI) that meet all conditions; with a cone, whose states are columns in their order."""
+        found, cone, mapping = self.columns, self.options.cone, self.options.state
         if cone is None:
-            return mean
+            return found
         if self.n_absorbed != self._theta_at:
-            factor = information_factor(self.state.U, self.state.D, self.options.state.arrays.scale)
-            self._theta, self._theta_at = cone.nearest(mean, factor, self._theta), self.n_absorbed
-        return self._theta.copy()
+            factor = information_factor(self.state.U, self.state.D, mapping.arrays.scale)
+            self._theta, self._theta_at = (
+                cone.nearest(found[mapping.arrays.first], factor, self._theta),
+                self.n_absorbed,
+            )
+        found[mapping.arrays.first] = self._theta
+        return found
 
     @property
     def load(self) -> Float[Array, " 10"]:
         """The ten inertial parameters of the load about its frame, SI."""
-        return self.columns[self.options.model.n_params :]
+        return self.columns[self.options.model.n_params :][:10]
+
+    @property
+    def base_link(self) -> Float[Array, " 10"] | None:
+        """The ten inertial parameters of the base link about the base frame, SI; None where it is not estimated."""
+        found = self._reported()[self.options.model.n_params + 10 :]
+        return found if len(found) else None
 
     def widen(self, states: Bool[Array, " n_state"], variance: float) -> None:
         """Add `variance` (dimensionless, as states) to some states, when they are known to have changed."""
         for s in np.flatnonzero(states):
             add_noise(self.state.U, self.state.D, int(s), float(variance), self.memory.b)
-
-    def _check_units(self) -> None:
-        measured, predicted = self.state.numbers[core.SUM_MEASURED], self.state.numbers[core.SUM_PREDICTED]
-        if self.n_absorbed < CHECKED_SAMPLES or min(measured, predicted) <= 0.0:
-            return
-        ratio = float(np.sqrt(measured / predicted))
-        if not 1.0 / UNIT_RATIO < ratio < UNIT_RATIO:
-            raise TrackingError(
-                f"what is measured is {ratio:.3g} times what the model predicts over the first {self.n_absorbed} "
-                "samples; check its unit (N·m, not N·mm or kN·m) and the robot, then start again"
-            )

@@ -24,6 +24,8 @@ EVEN = 1e-6
 BRIDGED = 3
 """Missing velocities in a row that are interpolated: within so few samples a velocity hardly bends. Where more are
 missing, the window differentiates positions, which is noisier."""
+LEAST_WINDOW = 4
+"""Samples of a window for each that may be left out at its end."""
 
 
 @njit(cache=True, nogil=True)
@@ -191,14 +193,28 @@ class KinematicStream:
         self._count = min(self._count + 1, self._n)
         if self._count < self._n:
             return None
-        window = slice(self._place, self._place + self._n)
+        trimmed = self._trailing() if self._some_lost else 0
+        window = slice(self._place, self._place + self._n - trimmed)
         middle = self._kept[(self._place + self.options.half_samples) % self._n]
         assert middle is not None
         half, order = self.options.half_samples, self.options.order
         t, q, dq = self._t[window], self._q[window], self._dq[window]
-        lost = self._all if self._unmeasured else self._lost
+        lost = self._all if self._unmeasured else self._lost - np.minimum(self._run, trimmed) if trimmed else self._lost
+        if trimmed:
+            self._even[1] = 0.0
         smooth(t, q, dq, lost, order, half, self._even, self._G, self._W, self._out)
+        if trimmed:
+            self._even[1] = 0.0
         return middle._replace(q=self._out[0].copy(), dq=self._out[1].copy(), ddq=self._out[2].copy())
+
+    def _trailing(self) -> int:
+        """Samples at the end of the window to leave out: velocities that they lack will be interpolated with the next.
+
+        Until then the window would have to differentiate the positions of a joint for a few samples only.
+        """
+        short = self._run[self._run <= BRIDGED]
+        trailing = int(short.max(initial=0))
+        return trailing if LEAST_WINDOW * trailing <= self._n else 0
 
     def _fill(self, place: int) -> None:
         """Count the velocities that the sample at `place` lacks; interpolate those that it ends a short run of."""

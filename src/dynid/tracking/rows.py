@@ -109,7 +109,7 @@ def row_arrays(
         measure: what is measured, rows stacked in the order of `MEASUREMENTS`.
         carrier: index of the link that carries the load.
         T_carrier_load: load frame, which is also the frame of the tool wrench, in that link's frame.
-        active_columns: (n_columns,) mask of the columns whose derivatives are wanted.
+        active_columns: (n_columns,) mask of the columns whose derivatives are wanted; with the base link's or without.
     """
     chain = chain_arrays(model.robot)
     n_dof = model.n_dof
@@ -144,6 +144,8 @@ def row_arrays(
     column = np.full(n_bodies, -1)
     column[n_base : n_base + n_dof] = 10 * np.arange(n_dof)
     column[-1] = model.n_params
+    if n_base and len(active_columns) > model.n_params + 10:
+        column[n_base - 1] = model.n_params + 10
     active = np.array([c >= 0 and bool(np.any(active_columns[c : c + 10])) for c in column])
     return RowArrays(
         parent,

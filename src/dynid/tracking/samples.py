@@ -13,10 +13,45 @@ from dynid.errors import TrackingError
 from dynid.prose import Grid, PrintsAsTable, counted, significant
 from dynid.tracking import core
 
-__all__ = ["History", "ProcessNoise", "Sample", "SampleOutcome", "TrackedParameters"]
+__all__ = [
+    "CHECKED_SAMPLES",
+    "History",
+    "ProcessNoise",
+    "Sample",
+    "SampleOutcome",
+    "TrackedParameters",
+    "refuse_wrong_sizes",
+    "refuse_wrong_unit",
+]
+
+CHECKED_SAMPLES = 50
+"""Samples after which measured and predicted sizes are compared."""
+UNIT_RATIO = 30.0
+"""Measured over predicted size (or its inverse) that no wrong mass explains but a wrong unit does."""
 
 
-"""Of the table of an estimate."""
+def refuse_wrong_unit(ratio: float, when: str = "", source: str = "") -> None:
+    """Compare measured over predicted size (dimensionless) with what a wrong unit gives.
+
+    Raises:
+        TrackingError: no wrong mass explains the ratio, but a wrong unit does.
+    """
+    if not 1.0 / UNIT_RATIO < ratio < UNIT_RATIO:
+        raise TrackingError(
+            f"{source}what is measured is {ratio:.3g} times what the model predicts{when}; check its "
+            "unit (N·m, not N·mm or kN·m) and the robot, then start again"
+        )
+
+
+def refuse_wrong_sizes(numbers: Float[Array, " n_numbers"], n_absorbed: int) -> None:
+    """`refuse_wrong_unit` with the sizes (SI) that a filter has met in its first samples.
+
+    Raises:
+        TrackingError: as there.
+    """
+    measured, predicted = float(numbers[core.SUM_MEASURED]), float(numbers[core.SUM_PREDICTED])
+    if n_absorbed >= CHECKED_SAMPLES and min(measured, predicted) > 0.0:
+        refuse_wrong_unit(float(np.sqrt(measured / predicted)), f" over the first {n_absorbed} samples")
 
 
 class Sample(NamedTuple):

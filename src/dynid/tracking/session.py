@@ -15,7 +15,7 @@ from dynid.errors import TrackingError
 from dynid.prose import counted
 from dynid.recording.recording import Recording
 from dynid.recording.repairs import LogRepair
-from dynid.regression.model import IdentifiedModel
+from dynid.regression.model import BaseLink, IdentifiedModel
 from dynid.tracking.arm_setup import arm_cutoff, arm_filter, arm_noise, check_units
 from dynid.tracking.checkpoint import resume, save_checkpoint
 from dynid.tracking.filter import Tracker
@@ -288,8 +288,8 @@ class TrackingSession:
     def _tracked(self, tracker: Tracker) -> IdentifiedModel:
         known = self.known
         theta = tracker.theta
-        J = tracker.options.state.at(tracker.state.x).jacobian[: known.model.n_params]
-        spread = known.base.K @ J
+        J, P, base = tracker.options.state.at(tracker.state.x).jacobian, tracker.covariance, tracker.base_link
+        spread, below = known.base.K @ J[: known.model.n_params], J[known.model.n_params + 10 :]
         options, n_dof = tracker.options, known.model.n_dof
         echo = tracker.echo
         memory = -options.every / options.rate_hz / np.log(echo) if echo > 0.0 else 0.0
@@ -300,8 +300,9 @@ class TrackingSession:
             noise_memory=np.full(n_dof, memory) if measured else known.noise_memory,
             estimator="track",
             beta=known.base.project(theta),
-            covariance=spread @ tracker.covariance @ spread.T,
+            covariance=spread @ P @ spread.T,
             theta=theta if known.theta is not None else None,
+            base_link=known.base_link if base is None else BaseLink(base, below @ P @ below.T),
             rule="as the filter had it after the last sample",
         )
 

@@ -53,7 +53,8 @@ class TrackingOptions:
     payload: bool = False
     """Follow the load on a known arm, and contacts, instead of the parameters of the arm."""
     measure: Literal["torque", "base-wrench", "both"] = "torque"
-    """What is measured."""
+    """What is measured: joint torques, the wrench that holds the base, or both; the wrench shows the base link as
+    well, whose parameters are then states."""
     states: Literal["auto", "entries", "links"] = "auto"
     """links: all parameters together, the links physically consistent; entries: each parameter between its own bounds,
     as in the paper; auto: links where the model has physically consistent ones."""
@@ -105,6 +106,11 @@ class TrackingOptions:
             and not all(np.isfinite(std) and std > 0.0 for std in self.noise)
         ):
             raise TrackingError("`noise`: every standard deviation must be above zero")
+        for name, k in (("process_noise", self.process_noise), ("process_floor", self.process_floor)):
+            if not (np.isfinite(k) and k >= 0.0):
+                raise TrackingError(f"`{name}` {k:g}: give a number from 0 up")
+        if not (np.isfinite(self.annealing) and self.annealing > 0.0):
+            raise TrackingError(f"`annealing` {self.annealing:g}: give a number of samples above zero")
         if self.noise_memory < 0.0 or (self.initial_std is not None and not self.initial_std > 0.0):
             raise TrackingError("`noise_memory` cannot be negative, and `initial_std` must be above zero")
         if self.payload and self.measure == "base-wrench":
@@ -171,6 +177,7 @@ def load_watch(
         theta=start_parameters(known, options),
         noise=torque_noise(known, noise[:n_dof]),
         wrench_noise=noise[n_dof:],
+        base_link=np.zeros(10) if known.base_link is None else known.base_link.pi,
         measure=options.measured,
         rate_hz=options.rate if rate_hz is None else rate_hz,
         max_mass=options.max_mass,

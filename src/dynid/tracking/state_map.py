@@ -21,6 +21,7 @@ from dynid.chain.inertia import INERTIAL_UNITS, InertialParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError, TrackingError, UnknownName
 from dynid.prose import counted
+from dynid.tracking.base_link import BASE_LINK, BASE_SYMBOLS
 from dynid.tracking.rows import LOAD_SYMBOLS
 from dynid.tracking.state_kernels import MapArrays, evaluate_map
 
@@ -60,7 +61,7 @@ class StateBound:
 
 @dataclass(frozen=True)
 class Entry:
-    """One column of θ as a state: by its symbol (``m3``, ``mc3x``, ``J3xx``, ``fv3``, ``mL``), with its bound (SI)."""
+    """One column of θ as a state: by its symbol (``m3``, ``mc3x``, ``fv3``, ``mL``, ``m0``), with its bound (SI)."""
 
     symbol: str
     bound: StateBound
@@ -120,7 +121,7 @@ class StateMap:
     x0: Float[Array, " n_state"]
     """State of the initial parameters, dimensionless."""
     columns: tuple[str, ...]
-    """Symbols of θ with the load's ten after the model's."""
+    """Symbols of θ with the load's ten after the model's, and the base link's after them where it is estimated."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -142,14 +143,18 @@ class StateMap:
         pieces: Iterable[StatePiece],
         *,
         load: InertialParameters | None = None,
+        base: InertialParameters | None = None,
     ) -> StateMap:
-        """The map of some pieces around initial parameters θ (SI) and an initial load.
+        """The map of some pieces around initial parameters θ (SI), an initial load and an initial base link.
+
+        Without `base` a wrench under the base is that of the moving links alone.
 
         Raises:
             ParameterError: an initial value outside its bounds, or a piece named twice.
             UnknownName: a symbol or a link that does not exist.
         """
-        builder = _Builder(model, np.concatenate([theta, (load or InertialParameters.zero()).pi]))
+        bodies = [(load or InertialParameters.zero()).pi, *(() if base is None else (base.pi,))]
+        builder = _Builder(model, np.concatenate([theta, *bodies]))
         for piece in pieces:
             builder.add(piece)
         return builder.built()
@@ -188,9 +193,9 @@ class _Builder:
 
     def __init__(self, model: TorqueModel, theta: Array) -> None:
         self.model, self.start, self.fixed = model, theta, theta.copy()
-        self.columns = (*model.symbols, *LOAD_SYMBOLS)
-        units = [column.unit for column in model.columns]
-        self.units_of = dict(zip(self.columns, [*units, *INERTIAL_UNITS], strict=True))
+        self.columns = (*model.symbols, *LOAD_SYMBOLS, *BASE_SYMBOLS)[: len(theta)]
+        units = [*(column.unit for column in model.columns), *INERTIAL_UNITS, *INERTIAL_UNITS]
+        self.units_of = dict(zip(self.columns, units[: len(theta)], strict=True))
         self.symbols: list[str] = []
         self.units: list[str] = []
         self.bounds: list[StateBound] = []
@@ -218,8 +223,11 @@ class _Builder:
         names = self.model.robot.link_names
         if link == LOAD_LINK:
             return self.model.n_params, "L"
+        based = len(self.columns) > self.model.n_params + 10
+        if based and link == BASE_LINK:
+            return self.model.n_params + 10, "0"
         if link not in names:
-            raise UnknownName(link, known=(*names, LOAD_LINK), kind="link")
+            raise UnknownName(link, known=(*names, LOAD_LINK, *((BASE_LINK,) if based else ())), kind="link")
         return 10 * names.index(link), str(names.index(link) + 1)
 
     def _state(

@@ -53,6 +53,9 @@ class LoadWatch:
     """Of the joint torques."""
     wrench_noise: Float[Array, " n_wrench"] = field(default_factory=lambda: np.zeros(0))
     """σ of each row of the base wrench where it is measured, N and N·m."""
+    base_link: Float[Array, " 10"] = field(default_factory=lambda: np.zeros(10))
+    """Inertial parameters (SI) of the base link, which the base wrench feels beside the arm; zero for a wrench of the
+    moving links alone."""
     measure: tuple[Measurement, ...] = ("torque",)
     """torque, or torque and base-wrench."""
     rate_hz: float = 100.0
@@ -222,6 +225,7 @@ class LoadWatcher:
         n = options.model.n_dof
         self._q, self._dq, self._ddq = np.zeros(n), np.zeros(n), np.zeros(n)
         self._tau = np.full(options.n_rows, np.nan)
+        self._weight = options.model.base_link_rows @ options.base_link
         self._held = hold(
             self.bands, self.contact, self.constants, self.state, self.memory, self.decision, self.rules,
             self._q, self._dq, self._ddq, self._tau,
@@ -340,7 +344,7 @@ class LoadWatcher:
         n = len(self._q)
         self._tau[:n] = sample.tau
         if len(self._tau) > n:
-            self._tau[n:] = np.nan if sample.base_wrench is None else sample.base_wrench
+            self._tau[n:] = np.nan if sample.base_wrench is None else sample.base_wrench - self._weight
         if not step_held(self._held, float(sample.t)):
             self.n_skipped += 1
             return heard

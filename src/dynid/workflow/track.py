@@ -199,6 +199,11 @@ def _warnings(session: TrackingSession, run: TrackingResult) -> tuple[str, ...]:
     told += [sentence for sentence in run.health.sentences if not sentence.startswith("nothing measured")]
     if session.left_out:
         told.append(f"bounds of {', '.join(session.left_out)} are not convex and were left out; the others are kept")
+    if run.load is not None and session.options.measure != "torque" and session.known.base_link is None:
+        told.append(
+            "the model does not know the base link, so the base wrench counts as that of the moving links; follow "
+            "the arm with `measure` both first"
+        )
     if run.load is None and not run.tracked.consistent:
         told.append("the links at the end are not physically consistent; start from a model with consistent ones")
     counts = run.counts

@@ -77,11 +77,20 @@ class Carried:
 
 def carried_bodies(tree: BodyTree, frozen: Mapping[str, float]) -> tuple[Carried, ...]:
     """What every joint that is neither fixed nor frozen (rad or m) carries, in the order of joints."""
+    return _placed_bodies(tree, frozen)[0]
+
+
+def _placed_bodies(
+    tree: BodyTree, frozen: Mapping[str, float]
+) -> tuple[tuple[Carried, ...], tuple[tuple[Body, Transform], ...]]:
+    """What every joint carries, and what does not move, in the base frame."""
     place: dict[str, tuple[int, Transform]] = {}
+    still: list[tuple[Body, Transform]] = []
     found: list[tuple[BodyJoint, int, Transform, list[tuple[Body, Transform]]]] = []
     for body in tree.bodies:
         if body.joint is None or body.parent is None:
             place[body.name] = (BASE, np.eye(4))
+            still.append((body, np.eye(4)))
             continue
         carrier, T_carrier_parent = place[body.parent]
         T_carrier_joint = T_carrier_parent @ body.joint.T_parent_joint
@@ -94,22 +103,33 @@ def carried_bodies(tree: BodyTree, frozen: Mapping[str, float]) -> tuple[Carried
             held = _joint(tree, body.joint, BASE, T_carrier_joint, Link(body.name))
             T_carrier_body = held.T_parent_link(frozen[body.joint.name])
         place[body.name] = (carrier, T_carrier_body)
-        if carrier != BASE:
-            found[carrier][3].append((body, T_carrier_body))
-    return tuple(Carried(joint, parent, T, tuple(bodies)) for joint, parent, T, bodies in found)
+        (still if carrier == BASE else found[carrier][3]).append((body, T_carrier_body))
+    return tuple(Carried(joint, parent, T, tuple(bodies)) for joint, parent, T, bodies in found), tuple(still)
 
 
 def robot_of_bodies(tree: BodyTree, inertials: InertialsPolicy, held: HeldJoints) -> Robot:
     """The robot of a body tree (SI), fixed and held links lumped; inertias are kept or, with ``ignore``, dropped."""
+    groups, still = _placed_bodies(tree, held.positions)
+    known = inertials != "ignore"
     joints = tuple(
-        _joint(tree, group.joint, group.parent, group.T_parent_joint, _link(group, known=inertials != "ignore"))
-        for group in carried_bodies(tree, held.positions)
+        _joint(tree, group.joint, group.parent, group.T_parent_joint, _link(group.bodies, known=known))
+        for group in groups
     )
     notes = (*tree.notes, *held.notes)
     if not joints:
         said = "; ".join(("the robot has no movable joint, so there is no torque to explain", *notes))
         raise RobotError(f"{tree.source}: {said}")
-    return Robot(tree.name, joints, gravity=tree.gravity, source=tree.source, held=held.positions, notes=notes)
+    # Without the world, and frames without a body.
+    fixed = tuple((body, T) for body, T in still if body.inertial is not None and not body.virtual)
+    return Robot(
+        tree.name,
+        joints,
+        gravity=tree.gravity,
+        source=tree.source,
+        held=held.positions,
+        notes=notes,
+        base=_link(fixed, known=True) if fixed and known else None,
+    )
 
 
 def _joint(tree: BodyTree, joint: BodyJoint, parent: int, T_parent_joint: Transform, link: Link) -> Joint:
@@ -130,9 +150,9 @@ def _joint(tree: BodyTree, joint: BodyJoint, parent: int, T_parent_joint: Transf
         raise tree.fault(joint, str(error)) from error
 
 
-def _link(group: Carried, *, known: bool) -> Link:
-    """The first body of the group with everything that is fixed to it."""
-    said = [body.inertial.parameters.moved(T) for body, T in group.bodies if body.inertial is not None]
+def _link(bodies: tuple[tuple[Body, Transform], ...], *, known: bool) -> Link:
+    """The first of some bodies with all others, which are fixed to it; each with its place in the first one's frame."""
+    said = [body.inertial.parameters.moved(T) for body, T in bodies if body.inertial is not None]
     nominal = sum(said, InertialParameters.zero()) if said and known else None
-    names = [body.name for body, _ in group.bodies]
+    names = [body.name for body, _ in bodies]
     return Link(names[0], nominal, tuple(names[1:]))

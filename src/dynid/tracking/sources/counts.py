@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,8 @@ __all__ = ["StreamCounts", "StreamOrder"]
 REMEMBERED = 4096
 """Samples whose number or time is remembered, to tell one that comes twice from one that comes late."""
 RESTART = 10
-"""Samples in a row that are older than the newest, in order among themselves: their sender has started again."""
+"""Samples in a row that are older than the newest, in order among themselves: their sender has started again. They are
+kept until then."""
 JUMP = 2.0
 """Time in s by which stamps and arrivals may differ from one sample to the next before the clock is said to jump."""
 FAR = 1000
@@ -65,6 +67,17 @@ class StreamCounts:
         return ", ".join([counted(self.n_samples, "sample"), *told, *jumps, *stops])
 
 
+class _Older(NamedTuple):
+    """A sample older than the newest, left out for now."""
+
+    message: StreamMessage
+    arrival: float
+    key: float | int
+    doubled: bool
+    n_found: int
+    """Samples counted as lost that it turned out to be."""
+
+
 class StreamOrder:
     """Puts samples in order as they arrive: only newer ones are handed on, on a clock that never runs back."""
 
@@ -80,14 +93,16 @@ class StreamOrder:
         self._seen: deque[float | int] = deque()
         self._known: set[float | int] = set()
         self._intervals: deque[float] = deque(maxlen=N_PERIODS)
-        self._older: list[float | int] = []
+        self._older: list[_Older] = []
         self._doubtful: tuple[StreamMessage, float] | None = None
 
     def accept(self, message: StreamMessage, arrival: float) -> list[Sample]:
         """The samples to hand on, their time (s) on a clock that goes on; none where it is late or came before.
 
         One whose number or clock is far off is held until the next one: if that goes on from there, a clock was set or
-        a sender started again, and both are handed on; else it was damaged on the way, and is left out.
+        a sender started again, and both are handed on; else it was damaged on the way, and is left out. Older ones are
+        left out, but kept for a while: if `RESTART` of them come in a row, their sender has started again, and all are
+        handed on.
 
         Args:
             message: the next one, in the order of arrival.
@@ -125,10 +140,10 @@ class StreamOrder:
         if message.fresh:
             self._jump(newest, message, waited)
         elif ahead <= 0:
-            if not (self._started_again(key, -step) or (self.real_time and waited > QUIET)):
-                self._leave_out(key)
+            self._leave_out(message, arrival, key)
+            if not (-step > JUMP or len(self._older) >= RESTART or (self.real_time and waited > QUIET)):
                 return []
-            self._jump(newest, message, waited)
+            return self._started_again()
         elif step <= 0.0 or (self.real_time and abs(step - waited) > JUMP):
             # The number goes on, the clock does not: it was set, or ran away.
             self._jump(newest, message, waited)
@@ -156,22 +171,31 @@ class StreamOrder:
         self._seen.append(key)
         self._known.add(key)
 
-    def _leave_out(self, key: float | int) -> None:
-        if key in self._known:
-            self.n_doubled += 1
-            return
-        self.n_late += 1
-        self.n_lost = max(0, self.n_lost - 1)
-        self._remember(key)
+    def _leave_out(self, message: StreamMessage, arrival: float, key: float | int) -> None:
+        """Count an older sample, and keep it with those before it that are in order with it."""
+        doubled = key in self._known
+        n_found = 0 if doubled else min(1, self.n_lost)
+        self.n_doubled += doubled
+        self.n_late += not doubled
+        self.n_lost -= n_found
+        if not doubled:
+            self._remember(key)
+        while self._older and key <= self._older[-1].key:
+            self._older.pop()  # a straggler, or one that comes twice
+        self._older.append(_Older(message, arrival, key, doubled, n_found))
 
-    def _started_again(self, key: float | int, behind: float) -> bool:
-        """Whether older samples (by s) are those of a sender that began anew rather than stragglers."""
-        if behind > JUMP:
-            return True
-        if self._older and key <= self._older[-1]:
-            self._older.clear()
-        self._older.append(key)
-        return len(self._older) >= RESTART
+    def _started_again(self) -> list[Sample]:
+        """The older samples that were left out, which are the first ones of a sender that has started again."""
+        held, found = self._older, list[Sample]()
+        self._older = []
+        for k, older in enumerate(held):
+            self.n_doubled -= older.doubled
+            self.n_late -= not older.doubled
+            self.n_lost += older.n_found
+            assert self._newest is not None
+            message = older.message._replace(fresh=True) if k == 0 else older.message
+            found += self._take(self._newest, message, older.arrival)
+        return found
 
     def _jump(self, newest: StreamMessage, message: StreamMessage, waited: float) -> None:
         period = self.period if self.period == self.period else 0.0
