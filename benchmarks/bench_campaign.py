@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ DURATION, RATE = 6.0, 100.0
 """Length of a log, s, and its samples a second."""
 DEFAULTS = '[defaults]\nfriction = "viscous+coulomb+offset"\nforce = true\n'
 PATIENCE = 60.0
-"""How long a scheduler may take to start, s."""
+"""How long a scheduler or its workers may take to start, s."""
 LONGEST = 3600.0
 """s for a whole campaign."""
 
@@ -50,6 +51,7 @@ class Cluster:
         self.start_scheduler()
         for _ in range(self.n_workers):
             self.start_worker()
+        self.wait_for_workers()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,6 +76,14 @@ class Cluster:
     def start_worker(self) -> None:
         """One more worker with one thread; it waits for a scheduler that is away."""
         self.processes.append(_dask("worker", self.address, "--nthreads", "1", "--no-nanny"))
+
+    def wait_for_workers(self) -> None:
+        """Until all workers have come, as on a cluster that is up."""
+        from distributed import Client
+
+        connect: Callable[..., Any] = Client
+        with connect(self.address, timeout=PATIENCE, set_as_default=False) as client:
+            client.wait_for_workers(self.n_workers, timeout=PATIENCE)
 
     def kill_worker(self) -> None:
         """The last worker, as the system kills one that takes too much memory; another comes in its place."""
