@@ -1,7 +1,7 @@
 # make demo and make test do their own set-up: they need Python >= 3.11, make and git, nothing else.
 # Written for GNU make 3.81 and later.
 
-.PHONY: help setup demo check test lint bench leaderboard peers mutate audit docs lock fuzz release-check clean
+.PHONY: help setup demo check test lint bench leaderboard peers mutate audit docs kernels lock fuzz release-check clean
 
 # The first Python that really runs and is new enough; a pyenv shim may exist and not run.
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -37,6 +37,7 @@ help:
 	@echo "make fuzz    damaged files for FUZZ_SECONDS, and the property tests with many more examples"
 	@echo "make docs    the documentation, into docs/_build/html"
 	@echo "make release-check  wheel and sdist, tried in empty environments of Python 3.11 to 3.13 (needs the network)"
+	@echo "make kernels  the compiled code that comes with dynid, anew; after a change of src/dynid/dynamics/kernels"
 	@echo "make setup   the environment .venv alone (demo, test and the others do it themselves)"
 	@echo "make lock    requirements/*.txt anew from pyproject.toml (needs the network)"
 	@echo "make clean   everything that make created, .venv too"
@@ -99,6 +100,9 @@ fuzz: .venv/.test
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+kernels: .venv/.test
+	$(BIN)/python packaging/compile_kernels.py
 
 release-check: .venv/.test
 	$(BIN)/python -m benchmarks.release_check $(ARGS)

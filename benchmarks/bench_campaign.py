@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ DURATION, RATE = 6.0, 100.0
 """Length of a log, s, and its samples a second."""
 DEFAULTS = '[defaults]\nfriction = "viscous+coulomb+offset"\nforce = true\n'
 PATIENCE = 60.0
-"""How long a scheduler may take to start, s."""
+"""How long a scheduler or its workers may take to start, s."""
 LONGEST = 3600.0
 """s for a whole campaign."""
 
@@ -50,6 +51,7 @@ class Cluster:
         self.start_scheduler()
         for _ in range(self.n_workers):
             self.start_worker()
+        self.wait_for_workers()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,6 +76,21 @@ class Cluster:
     def start_worker(self) -> None:
         """One more worker with one thread; it waits for a scheduler that is away."""
         self.processes.append(_dask("worker", self.address, "--nthreads", "1", "--no-nanny"))
+
+    def wait_for_workers(self) -> None:
+        """Until all workers have come, as on a cluster that is up."""
+        from distributed import Client
+
+        connect: Callable[..., Any] = Client
+        with connect(self.address, timeout=PATIENCE, set_as_default=False) as client:
+            client.wait_for_workers(self.n_workers, timeout=PATIENCE)
+
+    def cpu_seconds(self) -> list[float]:
+        """CPU time of the scheduler and of each worker since it started."""
+        import psutil
+
+        times = [psutil.Process(process.pid).cpu_times() for process in self.processes]
+        return [float(time.user + time.system) for time in times]
 
     def kill_worker(self) -> None:
         """The last worker, as the system kills one that takes too much memory; another comes in its place."""
@@ -135,6 +152,29 @@ def seconds(path: Path, out: Path, workers: str) -> float:
     return time.monotonic() - started
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What a campaign on a cluster took, s."""
+
+    wall: float
+    workers: float
+    """CPU time of all workers."""
+    others: float
+    """CPU time of the scheduler and of the command."""
+
+
+def spent(path: Path, out: Path, n_workers: int) -> Spent:
+    """A whole campaign on a cluster of so many workers."""
+    with Cluster(n_workers) as cluster:
+        before, at_first = cluster.cpu_seconds(), os.times()
+        wall = seconds(path, out, cluster.address)
+        after, at_last = cluster.cpu_seconds(), os.times()
+    scheduler, *workers = (then - now for then, now in zip(after, before, strict=True))
+    command = sum(at_last[2:4]) - sum(at_first[2:4])
+    shutil.rmtree(out)  # a report takes 5 MB
+    return Spent(wall, sum(workers), scheduler + command)
+
+
 def _command(path: Path, out: Path, workers: str) -> list[str]:
     run = "from dynid.__main__ import run; raise SystemExit(run())"
     return [sys.executable, "-c", run, "identify", str(path), "--out", str(out), "--workers", workers]
@@ -178,22 +218,23 @@ def run(*, quick: bool = False) -> Iterator[Item]:
         folder = Path(name)
         (folder / "arms").mkdir()
         timed, whole = manifests(folder / "arms", n_runs, n_timed)
-        with Cluster(1) as cluster:
-            one = seconds(timed, folder / "one", cluster.address)
-        with Cluster(2) as cluster:
-            two = seconds(timed, folder / "two", cluster.address)
-        for done in ("one", "two"):
-            shutil.rmtree(folder / done)  # a report takes 5 MB
-        yield Line(f"{n_timed} runs: one dask worker over two", one / two, None if quick else 1.8)
+        one, two = (spent(timed, folder / "timed", n_workers) for n_workers in (1, 2))
+        yield Line(f"{n_timed} runs: one dask worker over two", one.wall / two.wall, None if quick else 1.8)
+        yield Line("CPU time of a run: on two workers over on one", two.workers / one.workers)
+        yield Line(
+            "CPU time on two workers: scheduler and command over workers", 100.0 * two.others / two.workers, unit="%"
+        )
         alone = seconds(whole, folder / "alone", "1") / n_runs
-        yield Line("a run: no cluster over one dask worker", alone / (one / n_timed))
-        yield Note(f"{n_timed / two:.2g} identifications a second on two workers, reports and files included.")
+        yield Line("a run: no cluster over one dask worker", alone / (one.wall / n_timed))
+        yield Note(
+            f"{n_timed / two.wall:.2g} identifications a second on two workers, reports and files included; "
+            f"{(two.workers + two.others) / n_timed:.2g} s of CPU for each."
+        )
         took, starts = disturbed(whole, folder / "disturbed", n_runs)
         told = json.loads((folder / "disturbed" / "campaign.json").read_text(encoding="utf-8"))
         kept = sum(told["counts"].values()) - told["counts"]["failed"]
         yield Line(f"of {n_runs} runs, done after a killed worker and a restarted scheduler", kept, n_runs, "runs")
-        yield Note(
-            f"It took {starts} starts of the same command and {took / n_runs * n_timed / two:.2f} times as long a run."
-        )
+        longer = took / n_runs / (two.wall / n_timed)
+        yield Note(f"It took {starts} starts of the same command and {longer:.2f} times as long a run.")
         equal = same(folder / "disturbed", folder / "alone", n_runs)
         yield Line("models that are the same bytes as those of one process", equal, n_runs, "runs")

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pinocchio as pin
 from benchmarks import Item, Line, Note, Table, best_of
 from benchmarks.logs import through_urdf
 from benchmarks.peers import PeerError, ask
-from dynid import Motion, TorqueModel, load_robot
+from dynid import Motion, TorqueModel, load_robot, save, simulate
 from dynid.chain.robot import Joint, Link, Robot
 from dynid.dynamics import random_motion
 from tests.robots import random_link, random_placement
@@ -118,9 +120,10 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     yield joints_table((2, 3) if quick else JOINTS, 100 if quick else 4000)
     if quick:
         return
-    first, cached = start_up()
-    yield Line("first call after install", first, 3.0, "s", bound="at most")
-    yield Line("first call with a warm cache", cached, 0.5, "s", bound="at most")
+    first, cached = start_up("-c", CALL)
+    yield Line("first call after install, regressor", first, 3.0, "s", bound="at most")
+    yield Line("first call with a warm cache, regressor", cached, 0.5, "s", bound="at most")
+    yield from first_identification()
     yield Line("dynid --help", help_time(), 0.5, "s", bound="at most")
 
 
@@ -131,28 +134,49 @@ from dynid.dynamics import random_motion
 robot = load_robot("panda")
 model = TorqueModel(robot)
 motion = random_motion(robot, 100, np.random.default_rng(0))
-import dynid.dynamics.kernels.batch
 started = time.perf_counter()
 model.regressor(motion)
 print(time.perf_counter() - started)
 """
 
 
-def start_up() -> tuple[float, float]:
-    """Time of the first call (s) with an empty and with a filled cache of compiled code."""
+def start_up(*arguments: str) -> tuple[float, float]:
+    """What a Python process takes (s) without any compiled code on disk, and when run again.
+
+    That is the number it prints, or of a process that prints other things its wall time.
+    """
     folder = Path(".bench-cache").absolute()
-    firsts, cached = [], []
+    # Bytecode is written once, as it is wherever dynid is installed.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    firsts: list[float] = []
+    cached: list[float] = []
     for _ in range(3):
         shutil.rmtree(folder, ignore_errors=True)
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
-        times = [
-            float(subprocess.run([sys.executable, "-c", CALL], env=environment, capture_output=True, check=True).stdout)
-            for _ in range(2)
-        ]
-        firsts.append(times[0])
-        cached.append(times[1])
+        for times in (firsts, cached):
+            started = time.perf_counter()
+            command, told = [sys.executable, *arguments], {**environment, "NUMBA_CACHE_DIR": str(folder)}
+            done = subprocess.run(command, env=told, capture_output=True, text=True, check=True)
+            wall = time.perf_counter() - started
+            times.append(float(done.stdout) if CALL in arguments else wall)
     shutil.rmtree(folder, ignore_errors=True)
     return min(firsts), min(cached)
+
+
+def first_identification() -> Iterator[Line]:
+    """The whole command `dynid identify` after an installation, and when typed again: a small log, and the Panda's."""
+    data = os.environ.get("DYNID_DATA")
+    with tempfile.TemporaryDirectory() as name:
+        small, out = Path(name) / "run.csv", str(Path(name) / "out")
+        save(simulate("planar2r", seed=1), small)
+        jobs: list[tuple[str, str, list[str]]] = [("planar2r", str(small), [])]
+        if data:
+            log = str(Path(data) / "panda" / "excitation_log.csv.gz")
+            jobs.append(("panda", log, ["--friction", "viscous+coulomb+offset"]))
+        for robot, log, options in jobs:
+            first, again = start_up("-m", "dynid", "identify", robot, log, "--out", out, "--force", *options)
+            words = " ".join(["dynid identify", robot, *options])
+            yield Line(f"first call after install, {words}", first, 3.0, "s", bound="at most")
+            yield Line("the same over the second call", first / again)
 
 
 def help_time() -> float:

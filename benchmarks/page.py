@@ -44,7 +44,8 @@ def figure(line: Line) -> tuple[str, str]:
     if line.unit in TIMES:
         return "", ""
     target = "" if line.target is None else f"{line.bound} {line.target:g} {line.unit}".rstrip()
-    return f"{line.value:.3g} {line.unit}".rstrip(), target
+    value = f"{line.value}" if isinstance(line.value, int) else f"{line.value:.3g}"  # counts are exact
+    return f"{value} {line.unit}".rstrip(), target
 
 
 def verdict(line: Line) -> str:

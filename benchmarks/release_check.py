@@ -47,6 +47,7 @@ FIRST_DAY = (
 """Commands from an empty folder, in a newcomer's order; those that stand twice show what a first call costs."""
 IN_WHEEL = (
     "dynid/py.typed",
+    "dynid/dynamics/kernels/kernels.ll.gz",
     "dynid/writers/report/templates/report.html",
     f"dynid-{VERSION}.dist-info/licenses/LICENSE",
 )

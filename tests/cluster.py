@@ -1,4 +1,4 @@
-"""A dask cluster of two processes on loopback, for tests: in a process of its own, which can be given up."""
+"""A dask cluster of a few processes on loopback, for tests: in a process of its own, which can be given up."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster() -> Iterator[Cluster]:
-    """A cluster that answers; nothing of it is left afterwards."""
-    process, found = _started()
+def cluster(n_workers: int = 2, allowed_failures: int = 3) -> Iterator[Cluster]:
+    """A cluster that answers, and tries again what killed a worker so many times; nothing of it is left afterwards."""
+    process, found = _started(n_workers, allowed_failures)
     try:
         yield found
     finally:
         _end(process)
 
 
-def _started() -> tuple[subprocess.Popen[bytes], Cluster]:
+def _started(n_workers: int, allowed_failures: int) -> tuple[subprocess.Popen[bytes], Cluster]:
     for _ in range(TRIES):
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.cluster"],
+            [sys.executable, "-m", "tests.cluster", str(n_workers), str(allowed_failures)],
             env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         if select.select([process.stdout], [], [], START_SECONDS)[0] and (line := process.stdout.readline()):
@@ -62,11 +62,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.stdout.close()
 
 
-def main() -> None:
+def main(n_workers: int, allowed_failures: int) -> None:
+    import dask
     from distributed import LocalCluster
 
+    dask.config.set({"distributed.scheduler.allowed-failures": allowed_failures})
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None, silence_logs=50
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=50,
     ) as local:
         pids = [nanny.process.pid for nanny in local.workers.values()]
         print(json.dumps({"address": local.scheduler_address, "pids": pids}), flush=True)
@@ -74,4 +81,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -161,6 +161,41 @@ def test_a_dask_cluster_gives_the_same_bytes_though_a_worker_is_killed_half_way(
     assert contents(out) == contents(plain)
 
 
+def signed(item: tuple[Path, str]) -> None:
+    """Leaves the number of its process behind, or kills it."""
+    folder, name = item
+    if name == "deadly":
+        os.kill(os.getpid(), signal.SIGKILL)
+    (folder / name).write_text(str(os.getpid()), encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_only_worker_of_a_cluster_does_the_work(tmp_path):
+    items = [(tmp_path, name) for name in "abc"]
+    with cluster(1) as local:
+        outcomes = sorted(Workers.of(local.address).on_cluster(signed, items))
+    assert outcomes == [(item, True) for item in items]
+    assert {(tmp_path / name).read_text(encoding="utf-8") for name in "abc"} == {str(local.pids[0])}
+
+
+@pytest.mark.slow
+def test_what_kills_its_worker_on_a_cluster_costs_no_other(tmp_path):
+    items = [(tmp_path, name) for name in ("a", "deadly", "z")]
+    with cluster(2, allowed_failures=0) as local:
+        outcomes = dict(Workers.of(local.address).on_cluster(signed, items))
+    assert not outcomes.pop((tmp_path, "deadly"))
+    # One that waited behind it at the same worker may be taken for it; campaigns then do it alone.
+    assert any(outcomes.values())
+    assert len(outcomes) == 2
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_told_with_what_to_do(monkeypatch):
+    monkeypatch.setattr("dynid.workflow.workers.WORKER_SECONDS", 0.5)
+    with cluster(0) as local, pytest.raises(ConfigError, match=r"no worker came within 0\.5 s; start one with: dask"):
+        list(Workers.of(local.address).on_cluster(signed, []))
+
+
 class Deadly(IdentifyJob):
     """A job that kills whoever tries to do it, like one that needs too much memory."""
 

@@ -5,7 +5,7 @@ import pytest
 
 from dynid.dynamics import Motion, TorqueModel, random_motion
 from dynid.dynamics.kernels.adjoint import pull_back
-from dynid.dynamics.kernels.batch import chain_arrays
+from dynid.dynamics.kernels.chains import chain_arrays
 from tests.robots import battery
 
 

@@ -11,7 +11,7 @@ from dynid.arrays import Array
 from dynid.chain import load_robot
 from dynid.dynamics import FRICTION, Motion, RotorInertia, TorqueModel, friction_models
 from dynid.dynamics.friction.mujoco import MUJOCO_RATE
-from dynid.dynamics.kernels.batch import chain_arrays
+from dynid.dynamics.kernels.chains import chain_arrays
 from dynid.dynamics.kernels.forward import mass_and_bias
 from dynid.errors import ConfigError, ParameterError
 from dynid.simulation.arm import SimulatedArm

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynid.arrays import Array, Float, Int
-from dynid.dynamics.kernels.batch import fill_columns
+from dynid.dynamics.kernels.ready import fill_columns
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 

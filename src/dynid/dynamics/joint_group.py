@@ -11,7 +11,8 @@ from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
 from dynid.dynamics.friction.table import friction_models
 from dynid.dynamics.joint_model import JointModel, Term
-from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays, in_chunks, newton_euler
+from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays, in_chunks
+from dynid.dynamics.kernels.ready import fill_torques
 from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError
 
@@ -85,7 +86,7 @@ def batch_newton_euler(
     n_rows = len(chain.parent)
     tau, wrench = np.empty((motion.n_samples, n_rows)), np.empty((motion.n_samples, n_rows, 6))
     in_chunks(
-        lambda start, stop: newton_euler(chain, motion.q, motion.dq, motion.ddq, links, start, stop, tau, wrench),
+        lambda start, stop: fill_torques(chain, motion.q, motion.dq, motion.ddq, links, start, stop, tau, wrench),
         motion.n_samples,
     )
     return tau, wrench

@@ -13,13 +13,8 @@ from dynid.chain.inertia import INERTIAL_NAMES, INERTIAL_UNITS
 from dynid.chain.robot import Robot
 from dynid.dynamics.joint_group import JointGroup, batch_newton_euler, checked_models, checked_robot
 from dynid.dynamics.joint_model import JointModel, Term
-from dynid.dynamics.kernels.batch import (
-    ChainArrays,
-    chain_arrays,
-    fill_regressor,
-    in_chunks,
-    on_free_base,
-)
+from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays, in_chunks, on_free_base
+from dynid.dynamics.kernels.ready import fill_regressor
 from dynid.dynamics.motion import Motion
 from dynid.errors import MotionError, ParameterError, UnknownName
 

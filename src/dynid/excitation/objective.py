@@ -13,7 +13,8 @@ from scipy.optimize import brentq
 from dynid.arrays import Array, Float, Int
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.kernels.adjoint import pull_back
-from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays, fill_regressor
+from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays
+from dynid.dynamics.kernels.ready import fill_regressor
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.excitation.criteria import DesignCriterion

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.inertia import InertialParameters
-from dynid.dynamics.kernels.batch import chain_arrays
+from dynid.dynamics.kernels.chains import chain_arrays
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError

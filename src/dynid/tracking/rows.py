@@ -14,7 +14,7 @@ from numba import njit
 
 from dynid.arrays import Array, Transform
 from dynid.chain.inertia import INERTIAL_NAMES
-from dynid.dynamics.kernels.batch import chain_arrays
+from dynid.dynamics.kernels.chains import chain_arrays
 from dynid.dynamics.kernels.formulas import GIVEN
 from dynid.dynamics.model import TorqueModel
 from dynid.tracking.terms import add_joint_terms

@@ -15,7 +15,8 @@ from numba import njit
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.formula import Formula, state
-from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays, newton_euler
+from dynid.dynamics.kernels.batch import newton_euler
+from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays
 from dynid.dynamics.kernels.formulas import GIVEN, formula_value, programs
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dynid.errors import ConfigError, RegressionError
 
@@ -14,6 +14,9 @@ __all__ = ["Workers"]
 
 CONNECT_SECONDS = 10.0
 """How long a scheduler may take to answer, s."""
+WORKER_SECONDS = 60.0
+"""How long the first worker of a scheduler may take to come, s."""
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,49 @@ class Workers:
             with parallel_config(backend="loky", n_jobs=self.count, inner_max_num_threads=1), _deaths_told(self.deaths):
                 yield
             return
+        with (
+            self._client() as client,
+            parallel_config(backend="dask", n_jobs=-1, client=client),
+            _deaths_told(self.deaths),
+        ):
+            yield
+
+    def on_cluster(self, work: Callable[[Item], object], items: Sequence[Item]) -> Iterator[tuple[Item, bool]]:
+        """Each item when its work is done, and whether the workers lived through it.
+
+        The scheduler has all items from the start: no worker waits for this process, and one that comes later helps.
+
+        Raises:
+            ConfigError: dask is not installed, or no scheduler or worker is there.
+            RegressionError: the scheduler went away.
+        """
+        with self._client() as client:
+            from distributed import CancelledError, TimeoutError, as_completed
+
+            try:
+                client.wait_for_workers(1, timeout=WORKER_SECONDS)
+            except TimeoutError as error:
+                raise ConfigError(
+                    f"`workers` {self.address}: no worker came within {WORKER_SECONDS:g} s; start one with: "
+                    f"dask worker {self.address} --nthreads 1"
+                ) from error
+            futures = dict(zip(client.map(work, items, pure=False), items, strict=True))
+            for future in as_completed(list(futures), loop=client.loop):
+                try:
+                    future.result()
+                except self.deaths:
+                    yield futures.pop(future), False
+                except CancelledError as error:
+                    raise RegressionError(
+                        f"`workers` {self.address}: the scheduler went away; start it and do the same again, what is "
+                        "complete is kept"
+                    ) from error
+                else:
+                    yield futures.pop(future), True
+
+    @contextmanager
+    def _client(self) -> Iterator[Any]:
+        """A connection to the scheduler."""
         try:
             from distributed import Client
         except ImportError as error:
@@ -97,8 +143,8 @@ class Workers:
             raise ConfigError(
                 f"`workers` {self.address}: no dask scheduler answers there ({error}); start one with: dask scheduler"
             ) from error
-        with client, parallel_config(backend="dask", n_jobs=-1, client=client), _deaths_told(self.deaths):
-            yield
+        with client:
+            yield client
 
 
 @contextmanager

@@ -174,37 +174,49 @@ def key_of(job: IdentifyJob) -> str:
 
 def _work(tasks: list[Task], workers: Workers, heard: Callable[[str], None]) -> None:
     """Do the tasks, in any order; what was under way when a worker died is done again, alone, once."""
-    from joblib import Parallel, delayed
-
-    def done(some: list[Task]) -> bool:
-        results: Iterable[str] = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")(
-            delayed(run_task)(task) for task in some
-        )
-        try:
-            for name in results:
-                heard(name)
-        except workers.deaths:
-            return False
-        return True
-
     if workers.alone:
         for task in tasks:
             heard(run_task(task))
         return
+    done = _done_on_cluster if workers.address else _done_by_processes
+    suspects = list(done(tasks, workers, heard))
+    for task in suspects:
+        _sweep(task.folder, task.name)
+    for task in suspects:
+        # Alone, so that a run that kills its worker every time takes no other along.
+        if list(done([task], workers, heard)):
+            _finish(task, {"status": "failed", "reason": GIVEN_UP})
+            heard(task.name)
+
+
+def _done_on_cluster(tasks: list[Task], workers: Workers, heard: Callable[[str], None]) -> Iterator[Task]:
+    """Do the tasks on a dask cluster; those whose workers died."""
+    for task, lived in workers.on_cluster(run_task, tasks):
+        if lived:
+            heard(task.name)
+        else:
+            yield task
+
+
+def _done_by_processes(tasks: list[Task], workers: Workers, heard: Callable[[str], None]) -> Iterator[Task]:
+    """Do the tasks in processes of this machine; those that were under way when one died, which ends them all."""
+    from joblib import Parallel, delayed
+
     with workers.active():
-        suspects: list[Task] = []
-        while tasks and not done(tasks):
-            left = [task for task in tasks if not _is_told(task)]
-            caught = [task for task in left if _partial(task.folder, task.name)] or left[:1]
-            suspects += caught
-            tasks = [task for task in left if task not in caught]
-            for task in caught:
-                _sweep(task.folder, task.name)
-        for task in suspects:
-            # Alone, so that a run that kills its worker every time takes no other along.
-            if not done([task]):
-                _finish(task, {"status": "failed", "reason": GIVEN_UP})
-                heard(task.name)
+        while tasks:
+            results: Iterable[str] = Parallel(return_as="generator_unordered", batch_size=1)(
+                delayed(run_task)(task) for task in tasks
+            )
+            try:
+                for name in results:
+                    heard(name)
+            except workers.deaths:
+                left = [task for task in tasks if not _is_told(task)]
+                caught = [task for task in left if _partial(task.folder, task.name)] or left[:1]
+                tasks = [task for task in left if task not in caught]
+                yield from caught
+            else:
+                return
 
 
 def run_task(task: Task) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.formula import PATH, Formula, exp, shape_number, sign, size, state
 from dynid.dynamics.joint_model import JointModel, ShapeNumbers, ShapeParameter, Term
+from dynid.dynamics.kernels.ready import follow_dahl
 
 __all__ = ["Presliding"]
 
@@ -67,7 +66,7 @@ class Presliding(JointModel):
         out = np.zeros((*q.shape, self.n_states))
         out[0] = 0.0 if start is None else start
         for k, length in enumerate(self._shape_rows(q.shape[1])):
-            _follow(q, np.array(length), out[:, :, k])
+            follow_dahl(q, np.array(length), out[:, :, k])
         return out
 
     @property
@@ -85,17 +84,6 @@ class Presliding(JointModel):
     def candidates(self) -> tuple[JointModel, ...]:
         """One length, or two."""
         return (self, self.reshaped(((1e-3,), (1e-2,))))
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def _follow(q, length, z):
-    """Dahl's state of every joint from sample to sample."""
-    for k in range(1, q.shape[0]):
-        for j in range(q.shape[1]):
-            step = q[k, j] - q[k - 1, j]
-            side = 1.0 if step > 0.0 else -1.0
-            z[k, j] = z[k - 1, j] if step == 0.0 else side + (z[k - 1, j] - side) * np.exp(-abs(step) / length[j])
 
 
 MODEL = Presliding()

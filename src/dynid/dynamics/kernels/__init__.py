@@ -1,6 +1,6 @@
 """The compiled recursions: batched regressor and torque, their adjoint, forward dynamics, and friction formulas."""
 
-MODULES = ("stored", "batch", "forward", "adjoint", "formulas")
+MODULES = ("chains", "stored", "batch", "paths", "machine_code", "ready", "forward", "adjoint", "formulas")
 """The order of this folder: a module imports only those before it."""
 
 __all__: list[str] = []

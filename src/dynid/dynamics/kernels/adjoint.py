@@ -13,7 +13,8 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
-from dynid.dynamics.kernels.batch import LANES, _move, _outward
+from dynid.dynamics.kernels.batch import _move, _outward
+from dynid.dynamics.kernels.chains import LANES
 
 __all__ = ["pull_back"]
 
@@ -143,12 +144,10 @@ def pull_back(chain, q, dq, ddq, Y_bar, start, stop, q_bar, dq_bar, ddq_bar):
     E_bar, x_bar, V_bar = np.empty(12 * L), np.empty(9 * L), np.empty((n_dof, 12 * L))
     s, s_bar = np.empty((n_dof, n_dof, 6 * L)), np.empty((n_dof, n_dof, 6 * L))
     y, lane, unused = np.empty(10 * L), np.empty((5, L)), np.empty(12 * L)
-    base = np.zeros(12 * L)
-    for r in range(3):
-        base[(6 + r) * L : (7 + r) * L] = -chain.gravity[r]
+    u, base = np.empty(5 * L), np.empty(12 * L)
     for first in range(start, stop, L):
         count = min(L, stop - first)
-        _outward(chain, q, dq, ddq, first, stop - 1, E, V, X)
+        _outward(chain, q, dq, ddq, first, stop - 1, E, V, X, u, base)
         for i in range(n_dof):
             for r in range(6):
                 s[i, i, r * L : (r + 1) * L] = chain.S[i, r]

@@ -3,7 +3,8 @@
 Samples run across SIMD lanes: a block of `LANES` samples is computed side by side, each scalar of the recursion a row
 of `LANES` numbers. Rows lie in flat arrays at constant offsets (``x[3 * L + k]``), because only then does the compiler
 see that reads and writes do not overlap, and vectorises. The kernels are serial and release the interpreter lock;
-`in_chunks` runs them on a pool of threads.
+`in_chunks` runs them on a pool of threads. Python calls them through `ready`, where they are compiled already; compiled
+functions call `newton_euler`.
 
 Spatial vectors are (linear, angular) in link axes about the link origin, as in Pinocchio. With the motion subspace
 :math:`S_j` of joint j carried into the frame of a link i beyond it, the torque of joint j that link i causes is
@@ -13,122 +14,34 @@ Spatial vectors are (linear, angular) in link axes about the link origin, as in 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import njit
 
-from dynid.arrays import Array, readonly, skew
-from dynid.chain.robot import BASE, Joint, Robot
+from dynid.dynamics.kernels.chains import LANES, LaneArrays
 from dynid.dynamics.kernels.stored import kernel
-from dynid.dynamics.threads import n_threads
 
 __all__ = [
-    "LANES",
-    "ChainArrays",
-    "chain_arrays",
-    "fill_columns",
-    "fill_regressor",
-    "in_chunks",
+    "columns_kernel",
+    "compiled_columns",
+    "compiled_regressor",
     "newton_euler",
-    "on_free_base",
+    "regressor_kernel",
+    "torque_kernel",
 ]
 
-L = LANES = 16
-"""Samples computed side by side."""
+L = LANES
 QUARTER = (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 """A quarter turn as the sum of three numbers, the first two with bits to spare for a whole factor."""
 SINE = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(1, 8))
 COSINE = tuple((-1.0) ** k / math.factorial(2 * k) for k in range(1, 9))
 """Taylor's series of sin(r)/r and cos(r) in r², from the second term on."""
-CHUNK = 2048
-"""Samples handed to a thread at a time: large against the cost of handing over."""
-
 
 inner: Any = njit(cache=True, nogil=True, fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """Compiles what only other kernels call: without the wrappers that Python and C would need."""
 inlined: Any = njit(cache=True, nogil=True, fastmath={"contract"}, inline="always")
 """Becomes part of each kernel that calls it before anything is compiled: a layer less to compile twice."""
-
-
-class ChainArrays(NamedTuple):
-    r"""A robot as constant arrays for the kernels; SI.
-
-    The twelve numbers of link i's pose in its parent's frame (rotation row by row, then origin) are
-    :math:`\cos q\,P_c + \sin q\,P_s + q\,P_q + P_0`, for revolute and prismatic joints alike.
-    """
-
-    parent: Array
-    pose_cos: Array
-    pose_sin: Array
-    pose_linear: Array
-    pose_constant: Array
-    S: Array
-    """(n_dof, 6) motion subspace in the link frame: linear, angular."""
-    gravity: Array
-
-
-def chain_arrays(robot: Robot) -> ChainArrays:
-    """The constant arrays of a robot, SI."""
-    parts = [_joint_arrays(joint) for joint in robot.joints]
-    cos, sin, linear, constant, S = (readonly(np.array([part[k] for part in parts])) for k in range(5))
-    parent = robot.parents
-    parent.setflags(write=False)
-    return ChainArrays(parent, cos, sin, linear, constant, S, readonly(robot.gravity))
-
-
-def _joint_arrays(joint: Joint) -> tuple[Array, ...]:
-    R0, p0 = joint.T_parent_joint[:3, :3], joint.T_parent_joint[:3, 3]
-    R_off, p_off = joint.T_joint_link[:3, :3], joint.T_joint_link[:3, 3]
-    axis, zeros = joint.axis, np.zeros(3)
-
-    def pose(rotation: Array, origin: Array) -> Array:
-        return np.concatenate([rotation.ravel(), origin])
-
-    none = np.zeros((3, 3))
-    if joint.type == "prismatic":
-        S = np.concatenate([R_off.T @ axis, zeros])
-        return pose(none, zeros), pose(none, zeros), pose(none, R0 @ axis), pose(R0 @ R_off, p0 + R0 @ p_off), S
-    along = np.outer(axis, axis)
-    R_cos, R_sin, R_const = R0 @ (np.eye(3) - along), R0 @ skew(axis), R0 @ along
-    S = np.concatenate([R_off.T @ np.cross(axis, p_off), R_off.T @ axis])
-    constant = pose(R_const @ R_off, p0 + R_const @ p_off)
-    return pose(R_cos @ R_off, R_cos @ p_off), pose(R_sin @ R_off, R_sin @ p_off), pose(none, zeros), constant, S
-
-
-def on_free_base(chain: ChainArrays) -> ChainArrays:
-    """The same robot behind six joints that stay at zero: three along and three about the base axes.
-
-    The torques of these six are the force and the moment that the base exerts on the robot.
-    """
-    n_free = 6
-    none, still = np.zeros((n_free, 12)), np.tile(np.concatenate([np.eye(3).ravel(), np.zeros(3)]), (n_free, 1))
-    parent = np.concatenate([np.arange(-1, n_free - 1), np.where(chain.parent == BASE, n_free - 1, chain.parent + 6)])
-    parent.setflags(write=False)
-    return ChainArrays(
-        parent,
-        readonly(np.concatenate([none, chain.pose_cos])),
-        readonly(np.concatenate([none, chain.pose_sin])),
-        readonly(np.concatenate([none, chain.pose_linear])),
-        readonly(np.concatenate([still, chain.pose_constant])),
-        readonly(np.concatenate([np.eye(n_free), chain.S])),
-        chain.gravity,
-    )
-
-
-def in_chunks(work: Callable[[int, int], Any], n_samples: int, *, chunk: int = CHUNK) -> None:
-    """Run ``work(start, stop)`` over all samples on a pool of threads; `work` must release the interpreter lock."""
-    starts = range(0, n_samples, chunk)
-    workers = min(n_threads(), len(starts))
-    if workers <= 1:
-        for start in starts:
-            work(start, min(start + chunk, n_samples))
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        for done in [pool.submit(work, start, min(start + chunk, n_samples)) for start in starts]:
-            done.result()
 
 
 @inner
@@ -241,9 +154,8 @@ def _turn(u):
 
 @inlined
 @no_type_check
-def _outward(chain, q, dq, ddq, first, last, E, V, X):
+def _outward(chain, q, dq, ddq, first, last, E, V, X, u, base):
     """Poses, velocities and accelerations of all links for one block of lanes, from the base outwards."""
-    u, base = np.empty((1, 5 * L))[0], np.empty((1, 12 * L))[0]
     for r in range(12):
         still = -chain.gravity[r - 6] if 6 <= r < 9 else 0.0
         for k in range(L):
@@ -270,20 +182,26 @@ def _own_subspaces(chain, s):
             s[n_dof * i + i, r] = chain.S[i, r // L]
 
 
-@kernel
+@inlined
 @no_type_check
-def fill_regressor(chain, q, dq, ddq, start, stop, out):
+def _lane_arrays(n_dof, n_pairs):
+    """Arrays to work in; `n_pairs` are those of a joint and a link."""
+    E, X, V = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L)), np.empty((n_dof, 12 * L))
+    s, y, f = np.empty((n_pairs, 6 * L)), np.empty((1, 10 * L))[0], np.empty((n_dof, 6 * L))
+    return LaneArrays(E, X, V, s, y, np.empty((1, 5 * L))[0], np.empty((1, 12 * L))[0], f)
+
+
+@inner
+@no_type_check
+def regressor_kernel(chain, q, dq, ddq, start, stop, out, work):
     """Write samples `start` to `stop` of the inertial regressor into out[sample, joint, 10·link + parameter].
 
     Entries of links that a joint does not carry are left as they are: zero.
     """
-    n_dof = chain.parent.shape[0]
-    E, X = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L))
-    V = np.empty((n_dof, 12 * L))
-    s, y = np.empty((n_dof * n_dof, 6 * L)), np.empty((1, 10 * L))[0]
+    n_dof, E, X, s, y = chain.parent.shape[0], work.E, work.X, work.s, work.y
     _own_subspaces(chain, s)
     for first in range(start, stop, L):
-        _outward(chain, q, dq, ddq, first, stop - 1, E, V, X)
+        _outward(chain, q, dq, ddq, first, stop - 1, E, work.V, X, work.u, work.base)
         for i in range(n_dof):
             j = i
             while j >= 0:
@@ -300,19 +218,24 @@ def fill_regressor(chain, q, dq, ddq, start, stop, out):
 
 @kernel
 @no_type_check
-def fill_columns(chain, q, dq, ddq, place, out):
-    """Write entry (joint, column) of the inertial regressor over all samples into out[place[joint, column]].
+def compiled_regressor(chain, q, dq, ddq, start, stop, out):
+    """`regressor_kernel` in arrays of its own."""
+    n_dof = chain.parent.shape[0]
+    regressor_kernel(chain, q, dq, ddq, start, stop, out, _lane_arrays(n_dof, n_dof * n_dof))
+
+
+@inner
+@no_type_check
+def columns_kernel(chain, q, dq, ddq, place, flat, work):
+    """Write entry (joint, column) of the inertial regressor over all samples into row place[joint, column] of `flat`.
 
     Where `place` is negative nothing is written. What a factorisation reads lies in one piece, as it is computed.
     The walk over links and joints stands here again: behind a function of its own it takes up to twice as long.
     """
-    n_dof, n_samples, flat = chain.parent.shape[0], q.shape[0], out.ravel()
-    E, X = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L))
-    V = np.empty((n_dof, 12 * L))
-    s, y = np.empty((n_dof * n_dof, 6 * L)), np.empty((1, 10 * L))[0]
+    n_dof, n_samples, E, X, s, y = chain.parent.shape[0], q.shape[0], work.E, work.X, work.s, work.y
     _own_subspaces(chain, s)
     for first in range(0, n_samples, L):
-        _outward(chain, q, dq, ddq, first, n_samples - 1, E, V, X)
+        _outward(chain, q, dq, ddq, first, n_samples - 1, E, work.V, X, work.u, work.base)
         count = L if first + L < n_samples else n_samples - first
         for i in range(n_dof):
             j = i
@@ -327,6 +250,14 @@ def fill_columns(chain, q, dq, ddq, place, out):
                         for k in range(count):
                             flat[to + k] = y[c * L + k]
                 j = chain.parent[j]
+
+
+@kernel
+@no_type_check
+def compiled_columns(chain, q, dq, ddq, place, flat):
+    """`columns_kernel` in arrays of its own."""
+    n_dof = chain.parent.shape[0]
+    columns_kernel(chain, q, dq, ddq, place, flat, _lane_arrays(n_dof, n_dof * n_dof))
 
 
 @inner
@@ -368,18 +299,16 @@ def _pass_on(E, f, up):
         up[5 * L + k] += n2 + p0 * g1 - p1 * g0
 
 
-@kernel
+@inner
 @no_type_check
-def newton_euler(chain, q, dq, ddq, theta, start, stop, tau, wrench):
+def torque_kernel(chain, q, dq, ddq, theta, start, stop, tau, wrench, work):
     """Inverse dynamics: torque of every joint, and the wrench it passes on, in link axes about the link origin.
 
     tau[sample, joint]; wrench[sample, joint, (force, moment)]; theta is (n_links, 10).
     """
-    n_dof = chain.parent.shape[0]
-    E, X = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L))
-    V, f = np.empty((n_dof, 12 * L)), np.empty((n_dof, 6 * L))
+    n_dof, E, X, f = chain.parent.shape[0], work.E, work.X, work.f
     for first in range(start, stop, L):
-        _outward(chain, q, dq, ddq, first, stop - 1, E, V, X)
+        _outward(chain, q, dq, ddq, first, stop - 1, E, work.V, X, work.u, work.base)
         for i in range(n_dof):
             _wrench(X[i], theta[i], f[i])
         for i in range(n_dof - 1, -1, -1):
@@ -391,3 +320,10 @@ def newton_euler(chain, q, dq, ddq, theta, start, stop, tau, wrench):
                 tau[first + k, i] = power
             if chain.parent[i] >= 0:
                 _pass_on(E[i], f[i], f[chain.parent[i]])
+
+
+@kernel
+@no_type_check
+def newton_euler(chain, q, dq, ddq, theta, start, stop, tau, wrench):
+    """`torque_kernel` in arrays of its own."""
+    torque_kernel(chain, q, dq, ddq, theta, start, stop, tau, wrench, _lane_arrays(chain.parent.shape[0], 0))

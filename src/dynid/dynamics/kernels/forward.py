@@ -9,7 +9,8 @@ from numba import njit
 
 from dynid.arrays import Array, ArrayLike, Float
 from dynid.chain.robot import Robot
-from dynid.dynamics.kernels.batch import chain_arrays, in_chunks, newton_euler
+from dynid.dynamics.kernels.batch import newton_euler
+from dynid.dynamics.kernels.chains import chain_arrays, in_chunks
 from dynid.errors import ParameterError
 
 __all__ = ["accelerations", "cholesky", "cholesky_solve", "mass_and_bias"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, Bool, Float, Int, readonly
 from dynid.chain.robot import BASE, Robot
-from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays
+from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.capsules import Capsules

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array, Bool, Float
 from dynid.chain.robot import Robot
-from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays
+from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays
 from dynid.excitation.curves.curve import States
 from dynid.excitation.limits.outlines import LinkOutline
 from dynid.excitation.limits.workspace import link_frames

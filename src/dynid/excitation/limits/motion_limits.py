@@ -12,7 +12,7 @@ import numpy as np
 from dynid.arrays import Array, Float, freeze_arrays
 from dynid.chain.robot import Robot
 from dynid.dynamics.kernels.adjoint import pull_back
-from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays
+from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExcitationError

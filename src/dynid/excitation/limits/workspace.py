@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, Bool, Float, Vector3, freeze_arrays
 from dynid.chain.robot import Robot
-from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays
+from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays
 from dynid.errors import ExcitationError
 from dynid.excitation.curves.curve import States
 

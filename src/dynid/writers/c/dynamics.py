@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dynid.chain.robot import BASE, Robot
-from dynid.dynamics.kernels.batch import ChainArrays, chain_arrays
+from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays
 from dynid.writers.c.code import UNITY, ZERO, Code, Scalar, ScalarTriple, constant, cross, dot
 
 __all__ = ["ChainCode"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Int, freeze_arrays
 from dynid.chain.robot import BASE, Robot
-from dynid.dynamics.kernels.batch import chain_arrays
+from dynid.dynamics.kernels.chains import chain_arrays
 from dynid.excitation.limits.capsules import Capsules, capsules_of
 from dynid.excitation.limits.clearance import Clearance
 from dynid.excitation.limits.workspace import KeepOut, link_frames
