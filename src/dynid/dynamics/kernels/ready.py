@@ -1,6 +1,6 @@
 """The kernels of every job, ready at the first call: machine code of `batch` and `paths`, or numba where there is none.
 
-Both run the same operations in the same order; results are the same bits.
+Both run the same operations in the same order; results are the same but for rounding.
 """
 
 from __future__ import annotations
