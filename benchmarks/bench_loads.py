@@ -25,7 +25,7 @@ from dynid.recording import Recording, read_recording
 from dynid.regression.model import IdentifiedModel
 from dynid.tracking import LoadWatch, Sample, TorqueNoise
 from dynid.tracking.contact_force import point_jacobian
-from dynid.tracking.contact_jumps import JUMP_GAIN
+from dynid.tracking.contact_jumps import WINDOW
 
 EMPTY, LOADED = ("30s12h", "20s8h", "14h"), "14hLoad"
 TRAINED_ON = "30s12h"
@@ -133,15 +133,17 @@ def detectable(known: IdentifiedModel, log: Recording, force: Array) -> float:
     """Share of the samples of a log at which a matched filter finds a step of this force (N, base axes) in 60 ms.
 
     It knows the direction of the force and the covariance of jumps in this very log, as no detector does; half a false
-    alarm an hour, one look in each time constant of the low-pass, and Gaussian jumps.
+    alarm an hour, one look in each window, and Gaussian jumps.
     """
     run = follow(known, log, keep_jumps=True)
     jumps, moving = run.jumps, np.arange(len(run.jumps)) > log.rate_hz
     size = np.median(np.abs(jumps[moving]), axis=0) / stats.norm.ppf(0.75)
     typical = moving & np.all(np.abs(jumps) < 4.0 * size, axis=1)
     P = np.linalg.inv(np.cov(jumps[typical].T))
-    reached = 1.0 - np.exp(-JUMP_GAIN * (0.06 - 0.01))  # the force is there 10 ms after its onset, on average
-    needed = float(stats.norm.isf(0.5 / (3600.0 * JUMP_GAIN)))
+    # Mean over the window that ends with the last sample within 60 ms of a force that rises over 20 ms.
+    last = 0.06 - 0.5 / log.rate_hz
+    reached = float(np.mean(np.clip(np.linspace(last - WINDOW, last) / 0.02, 0.0, 1.0)))
+    needed = float(stats.norm.isf(0.5 * WINDOW / 3600.0))
     found = []
     for q in log.q[::20]:
         torque = reached * point_jacobian(known.robot, q, known.model.n_dof - 1).T @ force

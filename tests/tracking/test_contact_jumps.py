@@ -3,12 +3,24 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy import stats
 
 from dynid.tracking import Sample
-from dynid.tracking.contact_bands import SPARED, touched_link
-from dynid.tracking.contact_force import contact_torque, link_lengths, point_jacobian
+from dynid.tracking.contact_force import (
+    COUPLINGS,
+    PASSING,
+    POINTS,
+    RADIUS,
+    SIZES,
+    TOUCH_FORCE,
+    UNTURNED,
+    contact_link,
+    contact_torque,
+    link_lengths,
+    point_jacobian,
+)
 from dynid.tracking.contact_jumps import explained
 from dynid.tracking.load_noise import sweep_friction
 from tests.tracking.test_contact import PANDA, flange_jacobian
@@ -33,19 +45,89 @@ def test_the_rows_of_a_force_are_the_jacobian_of_the_flange():
     np.testing.assert_allclose(J @ J.T, wanted.T @ wanted, atol=1e-12)  # the axes are those of the load frame
 
 
-def test_the_link_in_contact_is_the_likeliest_one():
-    rng, band = np.random.default_rng(1), np.full(7, 0.5)
-    sizes, lengths = contact_torque(PANDA.robot), link_lengths(PANDA.robot)
-    known = SimpleNamespace(link_touch=sizes, link_prior=np.log(lengths))
-    for _ in range(20):
+def marginal_likelihoods(robot, M, q, r, band):
+    """Of every link: plain sums over points, sizes, planes and couplings, weighted by length."""
+    n, scores = robot.n_dof, []
+    arms = contact_torque(robot) / (0.5 * TOUCH_FORCE)
+    least = np.max(np.abs(r) / arms)
+    for link in range(n):
+        total, near, far = 0.0, far_end(robot, q, link - 1), far_end(robot, q, link)
+        around = np.diag(RADIUS**2 * (np.arange(n) <= link))
+        for share in POINTS:
+            J = carried(robot, q, link, near + share * (far - near))
+            joints = [j for j in range(n) if np.linalg.norm(J[:, j]) > UNTURNED]
+            across = [np.eye(3) - np.outer(J[:, j], J[:, j]) / (J[:, j] @ J[:, j]) for j in joints]
+            weights = [1.0 - PASSING, *[PASSING / len(joints)] * len(joints)] if joints else [1.0]
+            for plane, weight in zip([np.eye(3), *across], weights, strict=True):
+                for kappa in COUPLINGS:
+                    A = np.eye(n) + kappa * (M / np.diag(M) - np.eye(n))
+                    for size in SIZES:
+                        C = np.diag(band**2) + (least * size) ** 2 * A @ (J.T @ plane @ J + around) @ A.T
+                        total += weight * stats.multivariate_normal.pdf(r, np.zeros(n), C)
+        scores.append(total * link_lengths(robot)[link])
+    return scores
+
+
+def placements(robot, q):
+    data = robot.pinocchio.createData()
+    pin.forwardKinematics(robot.pinocchio, data, q)
+    return data.oMi[1:]
+
+
+def far_end(robot, q, link):
+    """Where the next joint sits, m in base axes; of the last link, its frame."""
+    return placements(robot, q)[min(link + 1, robot.n_dof - 1)].translation
+
+
+def carried(robot, q, link, point):
+    """Velocity of a point of a link per joint velocity: the axes of the Panda are z of its joints."""
+    J = np.zeros((3, robot.n_dof))
+    for j, place in enumerate(placements(robot, q)[: link + 1]):
+        J[:, j] = np.cross(place.rotation[:, 2], point - place.translation)
+    return J
+
+
+def inertia_matrix(robot, q):
+    data = robot.pinocchio.createData()
+    pin.crba(robot.pinocchio, data, q)
+    return np.triu(data.M) + np.triu(data.M, 1).T
+
+
+def test_the_link_in_contact_has_the_largest_marginal_likelihood():
+    rng, band, robot = np.random.default_rng(1), np.full(7, 0.5), PANDA.robot
+    for _ in range(10):
+        q = rng.uniform(-1.0, 1.0, 7) + np.array([0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0])
         r = 5.0 * rng.standard_normal(7) * (np.arange(7) <= rng.integers(7))
-        free = band**2
-        spared, scores = stats.norm.pdf(r, 0.0, np.sqrt(free)), []
-        for i in range(7):
-            turned = stats.norm.pdf(r, 0.0, np.sqrt(free + sizes[i] ** 2))
-            likelihood = np.where(np.arange(7) <= i, SPARED * spared + (1.0 - SPARED) * turned, spared)
-            scores.append(lengths[i] * np.prod(likelihood))
-        assert touched_link.py_func(known, r, band) == np.argmax(scores)
+        M = inertia_matrix(robot, q)
+        assert contact_link(robot, M, q, r, band) == np.argmax(marginal_likelihoods(robot, M, q, r, band))
+
+
+def test_the_link_in_contact_is_told_from_its_neighbours_in_most_cases():
+    rng, robot, right, near = np.random.default_rng(2), PANDA.robot, 0, 0
+    band, lengths = np.full(7, 0.2), link_lengths(PANDA.robot)
+    links = rng.choice(7, 60, p=lengths / lengths.sum())
+    for link in map(int, links):
+        q = rng.uniform(-1.0, 1.0, 7) + np.array([0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0])
+        place, following = far_end(robot, q, link - 1), far_end(robot, q, link)
+        point = place + rng.uniform(0.3, 1.0) * (following - place) + 0.03 * rng.standard_normal(3)
+        r = carried(robot, q, link, point).T @ (20.0 * rng.standard_normal(3)) + band * rng.standard_normal(7)
+        found = contact_link(robot, inertia_matrix(robot, q), q, r, band)
+        right, near = right + (found == link), near + (abs(found - link) <= 1)
+    assert right >= 0.6 * len(links)  # chance is a seventh; the wrist's links and the first turn the same joints
+    assert near >= 0.85 * len(links)
+
+
+def test_the_answer_of_a_coupled_joint_to_a_knock_is_no_contact_beyond_it():
+    robot, band = PANDA.robot, np.full(7, 0.3)
+    q = np.array([0.3, 0.4, 0.1, -1.5, 0.2, 1.5, 0.3])
+    M = inertia_matrix(robot, q)
+    near, far = far_end(robot, q, 0), far_end(robot, q, 1)
+    torque = carried(robot, q, 1, 0.5 * (near + far)).T @ np.array([60.0, 30.0, 0.0])
+    answer = (M / np.diag(M) - np.eye(7)) @ torque
+    assert np.max(np.abs(answer[2:]) / band[2:]) > 3.0  # taken for a contact, it would be beyond the second link
+    assert contact_link(robot, M, q, torque, band) == 1
+    assert contact_link(robot, M, q, torque + answer, band) == 1
+    assert contact_link(robot, M, q, torque - answer, band) == 1
 
 
 def test_friction_that_turns_round_has_all_of_its_variance_once():

@@ -19,12 +19,11 @@ from __future__ import annotations
 from typing import NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array
 from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.contact import momentum
-from dynid.tracking.contact_jumps import JumpConstants, JumpState, explained, watch_jumps
+from dynid.tracking.contact_jumps import JumpConstants, JumpState, explained, forget_jumps, watch_jumps
 from dynid.tracking.load_bank import NOTHING
 from dynid.tracking.load_gauss import errors_by_load, row_variance
 from dynid.tracking.rows import predict_rows
@@ -35,7 +34,6 @@ __all__ = [
     "BandState",
     "load_like",
     "observe_contact",
-    "touched_link",
 ]
 
 PAUSE = 5.0
@@ -43,8 +41,6 @@ PAUSE = 5.0
 UNRESOLVED = 0.2
 """Share of a change of momentum rate within one sample that stays unknown."""
 
-SPARED = 0.2
-"""Share of contacts whose force passes by a joint without turning it: people push across an arm, or along an axis."""
 USUAL_TIME = 10.0
 """Time over which the external torque of free motion is averaged, s."""
 TYPICAL = 3.0
@@ -74,10 +70,6 @@ class BandConstants(NamedTuple):
     """(4,) standard deviation of a load's mass and first moments, SI."""
     touch: Array
     """(n_dof,) of a contact's torque, N·m or N."""
-    link_touch: Array
-    """(n_dof, n_dof) of the torque of a contact on each link (rows) at each joint, N·m or N."""
-    link_prior: Array
-    """(n_dof,) logarithm of how often each link is touched, up to a constant."""
     jumps: JumpConstants
 
 
@@ -197,7 +189,10 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
         if not lost:
             total += (o.r[j] / o.band[j]) ** 2
     o.numbers[0], o.numbers[1] = t, total
-    watch_jumps(k.jumps, o.jumps, c.rows, m.work.E, dt, t, o.impulse, o.shake, o.still, o.near, held)
+    if fresh:
+        forget_jumps(o.jumps)
+    else:
+        watch_jumps(k.jumps, o.jumps, c.rows, m.work.E, dt, o.impulse, tau, o.shake, o.still, o.near, held)
     if total > o.numbers[3]:
         o.numbers[3] = total
         for j in range(n):
@@ -258,26 +253,3 @@ def load_like(k, o, c, s, m, r, band, mass_std, likeness):
         # A contact further in leaves the joints beyond it alone: each joint takes part or not, whichever is likelier.
         touch += max(0.0, 0.5 * (z * z * ratio / (1.0 + ratio) - np.log(1.0 + ratio)))
     return (1.0 - likeness) * touch - weight
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def touched_link(k, r, band):
-    """The link in contact: the likeliest one, given that a long link is touched more often than a short one.
-
-    A force on link i turns the joints before it, each by no more than the force times the length of arm between them.
-    """
-    n = r.shape[0]
-    best, found = -np.inf, 0
-    for link in range(n):
-        score = k.link_prior[link]
-        for j in range(n):
-            free = band[j] * band[j]
-            score -= 0.5 * (r[j] * r[j] / free + np.log(free))
-            if j <= link:
-                whole = free + k.link_touch[link, j] * k.link_touch[link, j]
-                turned = 0.5 * (r[j] * r[j] * (1.0 / free - 1.0 / whole) - np.log(whole / free))
-                score += np.log(SPARED + (1.0 - SPARED) * np.exp(min(turned, 500.0)))
-        if score > best:
-            best, found = score, link
-    return found

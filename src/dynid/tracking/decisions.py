@@ -18,7 +18,8 @@ from numba import njit
 
 from dynid.arrays import Array
 from dynid.dynamics.kernels.stored import called_kernel
-from dynid.tracking.contact_bands import load_like, observe_contact, touched_link
+from dynid.tracking.contact_bands import load_like, observe_contact
+from dynid.tracking.contact_jumps import CALM, SIZE, forget_jumps
 from dynid.tracking.decision_rules import Rules
 from dynid.tracking.hypotheses import branch_contact, branch_load, copy_filter, release_contact
 from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
@@ -53,7 +54,7 @@ UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
     LAST_BEYOND,
     CALLED,
     QUIET,
-    LINK,
+    AT_ONCE,
     EXPLAINED,
     ANNOUNCED_STD,
     RESTART,
@@ -236,7 +237,7 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
     # Errors of the model grow with the torque that is to be explained; free torques follow them, a load does not.
     slack = r.evidence + r.likeness * max(0.0, contact - nothing)
     # What was called a contact was no load at first sight: it becomes one only if it lasts.
-    explained = picked > nothing + r.evidence and not ended and n[CALLED] != 1.0
+    explained = picked > nothing + r.evidence and not ended and n[CALLED] == 0.0
     if explained and (picked > contact + r.evidence or (age >= r.longest and picked > contact - slack)):
         _accept_load(c, s, m, d, r, t)
         return
@@ -254,7 +255,7 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
     copy_filter(s, CONTACT, NOTHING)
     n[PHASE] = TOUCHED
     if n[CALLED] == 0.0:
-        n[CALLED], n[LINK] = 1.0, -1.0
+        n[CALLED], n[AT_ONCE] = 1.0, 0.0
         _say(d, CONTACT_BEGAN)
         if ended:
             n[CALLED] = 2.0
@@ -311,12 +312,12 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
 @no_type_check
 def _sudden(k, o, c, s, m, d, r, t):
     """Whether the external torque has jumped as no load makes it jump, or still is where it has jumped to."""
-    n, size, level = d.numbers, o.jumps.numbers[2], k.jumps.threshold
+    n, size, level = d.numbers, o.jumps.numbers[SIZE], k.jumps.threshold
     if size < LOW_SHARE * level:
-        o.jumps.numbers[3] = t
+        o.jumps.numbers[CALM] = t
     if n[CALLED] == 1.0:
         return size > STILL_SUDDEN * level
-    if n[PHASE] != KNOWN or size < level or t - n[EXPLAINED] < r.decide or t - o.jumps.numbers[3] > r.sudden:
+    if n[PHASE] != KNOWN or size < level or t - n[EXPLAINED] < r.decide or t - o.jumps.numbers[CALM] > r.sudden:
         return False
     value = o.jumps.value
     return load_like(k, o, c, s, m, value[0], value[1], mass_std(s, NOTHING), r.likeness) > r.evidence
@@ -331,8 +332,9 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     if n[RESTART] > 0.0:
         # The load is another one: what it pulled with until now is no external torque.
         n[RESTART], o.numbers[2] = 0.0, 0.0
+        forget_jumps(o.jumps)
         for j in range(q.shape[0]):
-            o.r[j], o.jumps.fast[j], o.jumps.base[j] = 0.0, 0.0, 0.0
+            o.r[j] = 0.0
     dt = t - o.numbers[0]
     total = observe_contact(k, o, c, s, m, t, q, dq, tau, n[CALLED] == 1.0)
     if np.isfinite(total) and np.isfinite(dt):
@@ -363,7 +365,7 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     if n[PHASE] == KNOWN and np.isnan(n[ONSET]):
         n[ONSET], n[QUIET], n[BEGAN] = n[BEYOND], np.inf, n[LOW]
         if sudden:
-            n[BEGAN] = min(n[LOW], o.jumps.numbers[3])
+            n[BEGAN] = min(n[LOW], o.jumps.numbers[CALM])
         n[RISE] = n[BEYOND] - n[BEGAN]
     if n[QUIET] <= t:
         n[QUIET] = np.inf
@@ -374,6 +376,5 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         and n[CALLED] != 1.0
         and (sudden or load_like(k, o, c, s, m, o.r, o.band, mass_std(s, NOTHING), r.likeness) > r.evidence)
     ):
-        n[CALLED], n[SUDDEN] = 1.0, 1.0 if sudden else 0.0
-        n[LINK] = touched_link(k, o.jumps.value[0], o.jumps.value[1]) if sudden else touched_link(k, o.r, o.band)
+        n[CALLED], n[AT_ONCE], n[SUDDEN] = 1.0, 1.0, 1.0 if sudden else 0.0
         _say(d, CONTACT_BEGAN)

@@ -14,7 +14,8 @@ from dynid.chain.inertia import INERTIAL_UNITS
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank, load_gauss
-from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_torque, link_lengths
+from dynid.tracking.contact import momentum
+from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_link, contact_torque
 from dynid.tracking.health import Health, health_sentences, nis_band
 from dynid.tracking.load import KNOCK, EventKind, LoadEstimate, LoadEvent
 from dynid.tracking.load_body import typical_bodies
@@ -156,7 +157,7 @@ class LoadWatch:
             drift_time=600.0,
             walk=self.walk * self.scale,
             jump=np.linalg.cholesky(self.prior(0.5 * self.max_mass)).T.copy(),
-            touch=np.concatenate([contact_torque(self.model.robot)[-1], np.full(len(wrench), TOUCH_FORCE)]),
+            touch=np.concatenate([contact_torque(self.model.robot), np.full(len(wrench), TOUCH_FORCE)]),
             touch_time=0.15,
             noise_time=2.0,
             gap=0.5,
@@ -181,13 +182,14 @@ class LoadWatch:
             threshold=float(HEAVY_TAILS * stats.chi2.isf(share, n)),
             period=1.0 / self.rate_hz,
             prior=0.5 * self.max_mass * self.scale[:4],
-            touch=np.array(contact_torque(model.robot)[-1]),
-            link_touch=contact_torque(model.robot),
-            link_prior=np.log(link_lengths(model.robot)),
-            jumps=contact_jumps.JumpConstants(
-                usual=contact_jumps.jump_variance(noise.white, noise.slow, noise.memory, 1.0 / self.rate_hz),
-                force=np.full(3, TOUCH_FORCE),
-                threshold=float(contact_jumps.JUMP_TAILS * stats.chi2.isf(share, 3)),
+            touch=np.array(contact_torque(model.robot)),
+            jumps=contact_jumps.jump_constants(
+                noise.white,
+                noise.slow,
+                noise.memory,
+                period=1.0 / self.rate_hz,
+                force=TOUCH_FORCE,
+                gaussian=float(stats.chi2.isf(share, 3)),
             ),
         )
 
@@ -220,7 +222,7 @@ class LoadWatcher:
         self.options = options
         self.constants, self.bands, self.rules = options.constants, options.bands, options.rules
         self.state, self.memory = filter_bank(self.constants, [options.prior(mass) for mass in options.prior_masses])
-        self.contact = contact_state(self.constants, self.bands.jumps)
+        self.contact = contact_state(self.constants, self.bands)
         self.decision = decision_state()
         n = options.model.n_dof
         self._q, self._dq, self._ddq = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -371,11 +373,21 @@ class LoadWatcher:
         if kind in ("pick", "place"):
             return LoadEvent(kind, t, mass, torque, std, t - float(n[decisions.BEGAN]))
         # While it comes, what is seen now; once it is over, what was seen where it was strongest.
-        now = kind == "contact" and n[decisions.LINK] >= 0.0
+        now = kind == "contact" and n[decisions.AT_ONCE] > 0.0
         seen = self.contact.jumps.value if n[decisions.SUDDEN] > 0.0 else np.array([torque, self.contact.band])
         torque, band = seen.copy() if now else self.contact.peak.copy()
-        link, robot = int(contact_bands.touched_link(self.bands, torque, band)), self.options.model.robot
+        robot = self.options.model.robot
+        link = contact_link(robot, self._inertia(), self._q, torque, band)
         nature: Literal["knock", "push"] = "knock" if n[decisions.RISE] < KNOCK else "push"
         delay = t - float(n[decisions.BEGAN]) if kind == "contact" else np.nan
         force = contact_force(robot, self._q, link, torque, band)
         return LoadEvent(kind, t, mass, torque, std, delay, robot.link_names[link], force, nature)
+
+    def _inertia(self) -> Float[Array, "n_dof n_dof"]:
+        """Inertia matrix of arm, load and rotors now, kg·m² or kg."""
+        n, out = len(self._q), np.zeros((3, len(self._q)))
+        M = np.array(self.bands.rotor)
+        for i, unit in enumerate(np.eye(n)):
+            momentum(self.constants.rows, self._q, unit, self.contact.theta, self.memory.work, out)
+            M[:, i] += out[0]
+        return M

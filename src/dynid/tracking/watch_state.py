@@ -84,7 +84,7 @@ def _factors(P: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, 
     return np.ascontiguousarray((L / half).T), half**2
 
 
-def contact_state(c: load_bank.LoadConstants, jumps: contact_jumps.JumpConstants) -> contact_bands.BandState:
+def contact_state(c: load_bank.LoadConstants, k: contact_bands.BandConstants) -> contact_bands.BandState:
     """The contact watch before the first sample."""
     n, n_states = len(c.own), len(c.terms.state_code)
     z = np.zeros
@@ -110,17 +110,7 @@ def contact_state(c: load_bank.LoadConstants, jumps: contact_jumps.JumpConstants
         impulse=z(n),
         shake=z(n),
         near=z(n),
-        jumps=contact_jumps.JumpState(
-            fast=z(n),
-            base=z(n),
-            value=np.ones((2, n)),
-            between=z(n),
-            usual=np.array(jumps.usual),
-            J=z((n, 3)),
-            A=z((3, 4)),
-            frame=z(24),
-            numbers=z(4),
-        ),
+        jumps=contact_jumps.jump_state(k.jumps, k.period),
         numbers=np.array([np.nan, 0.0, 0.0, 0.0]),
     )
 
@@ -129,7 +119,7 @@ def decision_state() -> decisions.DecisionState:
     """The decision before the first sample: the load is unknown."""
     numbers = np.full(decisions.N_NUMBERS, np.nan)
     numbers[
-        [decisions.PHASE, decisions.CALLED, decisions.LINK, decisions.EXPLAINED, decisions.RESTART, decisions.SUDDEN]
+        [decisions.PHASE, decisions.CALLED, decisions.AT_ONCE, decisions.EXPLAINED, decisions.RESTART, decisions.SUDDEN]
     ] = 0.0
     numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
     numbers[decisions.LAST_BEYOND] = -np.inf
