@@ -73,6 +73,7 @@ MODULES = (
     "checkpoint",
     "kinematics",
     "contact",
+    "arm_doubts",
     "noise",
     "load_body",
     "load_gauss",
