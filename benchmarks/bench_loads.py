@@ -17,7 +17,7 @@ import dynid
 from benchmarks import Item, Line, Note, Table
 from benchmarks.allocations import bytes_kept, compiled_blocks, quiet_samples
 from benchmarks.fault_logs import fault_items
-from benchmarks.load_logs import Followed, damaged, follow, loaded, pushed, read, splices
+from benchmarks.load_logs import Followed, damaged, follow, held, loaded, pushed, read, splices
 from dynid import InertialParameters, TorqueModel, load_robot
 from dynid.arrays import Array
 from dynid.dynamics import Motion, random_motion
@@ -180,6 +180,33 @@ def push_items(known: IdentifiedModel, folder: Path, times: Array) -> Iterator[I
         yield Line(f"10 N at the flange, {name}: other events", others, 0.0, "", bound="at most")
 
 
+def filled_items(known: IdentifiedModel, folder: Path, mass: float) -> Iterator[Item]:
+    """A load that comes little by little into a moving hand, and one that comes at once into a hand at rest."""
+    load = InertialParameters.from_com(mass, (0.02, 0.0, 0.06), mass * np.diag([0.0025, 0.0025, 0.002]))
+    log = read(known, folder / "14h.csv.gz")
+    for over in (10.0, 20.0, 30.0):
+        t = float(log.t[0]) + 4.0
+        run = follow(known, loaded(known, log, load, t, over=over))
+        lag = run.mass - mass * np.clip((run.t - t) / over, 0.0, 1.0)
+        while_filled = (run.t > t) & (run.t < t + over)
+        name = f"filled in {over:g} s"
+        yield Line(f"{name}: largest lag", float(np.abs(lag[while_filled]).max()), None, "kg")
+        yield Line(
+            f"{name}: error 8 s later", 100.0 * abs(run.at(t + over + 8.0)[0] / mass - 1.0), 5.0, "%", bound="at most"
+        )
+        others = sum(event.kind not in ("change", "pick") for event in run.later)
+        yield Line(f"{name}: contacts and places called", others, 0.0, "", bound="at most")
+    for pose in (5.0, 15.0, 25.0, 35.0):
+        still, t = held(known, log, pose), float(log.t[0]) + 5.0
+        quiet = follow(known, still.part(None, t + 11.0))
+        run = follow(known, loaded(known, still, load, t).part(None, t + 11.0))
+        heard = [event.t - t for event in run.later if event.kind in ("change", "pick")]
+        name = f"at rest, pose of {pose:g} s"
+        yield Line(f"{name}: events without a load", len(quiet.later), 0.0, "", bound="at most")
+        yield Line(f"{name}: load heard after", heard[0] if heard else np.inf, 1.5, "s", bound="at most")
+        yield Line(f"{name}: error 10 s later", 100.0 * abs(run.at(t + 10.0)[0] / mass - 1.0), None, "%")
+
+
 def model_items(folder: Path, gains: object, mass: float) -> Iterator[Item]:
     """Every figure for models of other logs: each alone, in pairs, and all; a log in the model is not left out."""
     rows = []
@@ -219,6 +246,31 @@ def model_items(folder: Path, gains: object, mass: float) -> Iterator[Item]:
         "link right / %",
     )
     yield Table("UR10e, models of other logs", header, tuple(rows))
+
+
+def false_items(data: Path, gains: object) -> Iterator[Item]:
+    """Events in real logs without change that the model has not seen, over models of single logs of every robot."""
+    cases = [
+        ("ur10e", data / "ur10e/ur10e.urdf", ("30s12h", "20s8h", "14h"), ("30s12h", "20s8h", "14h", LOADED), 5.0),
+        ("lwr4", data / "lwr4/robot.urdf", ("run1", "run2", "run3"), ("run1", "run2", "run3"), 5.0),
+        ("kr300", data / "kr300/robot.toml", ("runA", "runB", "runC"), ("runA", "runB", "runC"), 300.0),
+    ]
+    n_all, hours_all, rows = 0, 0.0, []
+    for name, robot, train, test, heaviest in cases:
+        for own in train:
+            known = identified(robot, [data / name / f"{own}.csv.gz"], **({"gains": gains} if name == "ur10e" else {}))
+            for other in test:
+                if other == own:
+                    continue
+                log = read(known, data / name / f"{other}.csv.gz")
+                run = follow(known, log, max_mass=heaviest)
+                n_events = sum(event.kind != "contact over" for event in run.later)
+                n_all, hours_all = n_all + n_events, hours_all + float(log.t[-1] - log.t[0]) / 3600.0
+                shown = (100 * run.inside, float(np.mean(run.nis)) / known.model.n_dof, float(run.mass[-1]))
+                rows.append((name, own, other, *(f"{value:.2f}" for value in shown), str(n_events)))
+    header = ("robot", "model of", "followed", "NIS in band / %", "mean NIS", "mass at the end / kg", "false events")
+    yield Table("Models of one log, other logs without change", header, tuple(rows))
+    yield Line("false events an hour, models of one log", n_all / hours_all, 0.0, "1/h", bound="at most")
 
 
 def other_robots(data: Path) -> Iterator[Item]:
@@ -315,6 +367,8 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     yield from touch_items(known, folder)
     yield from splice_items(known, folder, mass, 3.0)
     yield from push_items(known, folder, np.arange(8.0, 44.0, 4.0))
+    yield from filled_items(known, folder, mass)
     yield from model_items(folder, gains, mass)
+    yield from false_items(Path(data), gains)
     yield from speed_items(known, n_samples=4000)
     yield from other_robots(Path(data))

@@ -120,16 +120,33 @@ def splices(
             yield float(first.t[k]), joined(first, then, k, n)
 
 
-def loaded(known: IdentifiedModel, log: Recording, load: InertialParameters, t_pick: float) -> Recording:
-    """A real log with the torque of a load (regressor of the flange) from `t_pick` on, s."""
+def _motion(log: Recording) -> Motion:
+    """Motion of a log; accelerations from its velocities, smoothed over 0.1 s."""
     assert log.dq is not None
-    assert log.tau is not None
     ddq = np.gradient(log.dq, log.t, axis=0)
     window = max(3, round(0.1 * log.rate_hz)) | 1
     kernel = np.ones(window) / window
-    smooth = np.apply_along_axis(lambda x: np.convolve(x, kernel, mode="same"), 0, ddq)
-    Y = TorqueModel(known.robot).regressor(Motion(log.t, log.q, log.dq, smooth))[:, :, -10:]
-    return replace(log, tau=log.tau + np.where(log.t >= t_pick, 1.0, 0.0)[:, None] * (Y @ load.pi))
+    return Motion(log.t, log.q, log.dq, np.apply_along_axis(lambda x: np.convolve(x, kernel, mode="same"), 0, ddq))
+
+
+def loaded(
+    known: IdentifiedModel, log: Recording, load: InertialParameters, t_pick: float, *, over: float = 0.0
+) -> Recording:
+    """A real log with the torque of a load (regressor of the flange) from `t_pick` on, s; filled in `over` s."""
+    assert log.tau is not None
+    Y = TorqueModel(known.robot).regressor(_motion(log))[:, :, -10:]
+    share = np.clip((log.t - t_pick) / over, 0.0, 1.0) if over > 0.0 else np.where(log.t >= t_pick, 1.0, 0.0)
+    return replace(log, tau=log.tau + share[:, None] * (Y @ load.pi))
+
+
+def held(known: IdentifiedModel, log: Recording, t_pose: float) -> Recording:
+    """An arm that holds the pose of a real log at `t_pose` (s): its weight, and what the model leaves of that log."""
+    assert log.tau is not None
+    left = log.tau - known.model.torque(_motion(log), known.parameters)
+    q = np.tile(log.q[int(np.searchsorted(log.t, t_pose))], (len(log.t), 1))
+    rigid = TorqueModel(known.robot)
+    weight = rigid.torque(Motion(log.t, q, np.zeros_like(q), np.zeros_like(q)), known.parameters[: rigid.n_params])
+    return replace(log, q=q, dq=np.zeros_like(q), tau=weight + left, current=None)
 
 
 def pushed(robot: Robot, log: Recording, force: Array, t_push: float, *, rise: float, last: float) -> Recording:

@@ -8,7 +8,7 @@ import pytest
 
 import dynid
 from benchmarks.fault_logs import FAULTS, ROUTES, Rows
-from benchmarks.load_logs import follow, loaded, read, splices
+from benchmarks.load_logs import follow, held, loaded, read, splices
 from dynid.chain import InertialParameters, load_robot
 from dynid.dynamics import RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.recording import Conditioning, read_recording
@@ -187,3 +187,38 @@ def test_faults_of_senders_and_clocks_change_a_real_run_by_less_than_its_sigma(c
     assert [kind for kind, _ in clean[route, payload].events] == (["initial load", "pick"] if payload else [])
     assert found.like(clean[route, payload]), found.events
     assert found.apart(clean[route, payload]) < 1.0
+
+
+LOAD = InertialParameters.from_com(2.8, (0.02, 0.0, 0.06), 2.8 * np.diag([0.0025, 0.0025, 0.002]))
+
+
+def test_a_load_that_is_filled_in_little_by_little_is_followed(known_ur10e):
+    folder, known = known_ur10e
+    log = read(known, folder / "14h.csv.gz")
+    run = follow(known, loaded(known, log, LOAD, log.t[0] + 4.0, over=20.0))
+    assert {event.kind for event in run.later} == {"change"}
+    filled = LOAD.mass * np.clip((run.t - log.t[0] - 4.0) / 20.0, 0.0, 1.0)
+    while_filled = (filled > 0.0) & (filled < LOAD.mass)
+    # A filter of a held load alone is more than a kilogram late.
+    assert np.max(np.abs(run.mass - filled)[while_filled]) < 0.8
+    assert abs(run.mass[-1] - LOAD.mass) < 0.05 * LOAD.mass
+
+
+def test_a_load_taken_at_rest_is_heard_and_rest_alone_is_not(known_ur10e):
+    folder, known = known_ur10e
+    log = read(known, folder / "14h.csv.gz").part(None, 20.0)
+    still, t = held(known, log, 15.0), float(log.t[0]) + 5.0
+    assert follow(known, still).later == []
+    run = follow(known, loaded(known, still, LOAD, t))
+    assert {event.kind for event in run.later} <= {"pick", "change"}
+    assert 0.0 < run.later[0].t - t < 1.5
+    assert abs(run.mass[-1] - LOAD.mass) < 0.15 * LOAD.mass  # friction holds a part of it
+
+
+def test_a_model_of_one_weak_log_knows_what_it_does_not_know(data_dir):
+    folder = data_dir / "lwr4"
+    known = dynid.identify(folder / "robot.urdf", [folder / "run1.csv.gz"]).model
+    run = follow(known, read(known, folder / "run3.csv.gz"))
+    # Accelerations ten times those of the training log: without its uncertain parameters some thirty events.
+    assert len(run.later) <= 2
+    assert np.mean(run.nis) / 7.0 < 1.5

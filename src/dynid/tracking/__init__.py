@@ -76,6 +76,7 @@ MODULES = (
     "checkpoint",
     "kinematics",
     "contact",
+    "arm_doubts",
     "noise",
     "load_body",
     "load_gauss",

@@ -181,7 +181,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
         o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
         noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
         unsure = _unsure(U, D, B[j], C[j], m.friction[j], H[j], he, row, seen, f)
-        usual = max(k.slow[j] * k.slow[j] + noise, o.usual[j])
+        usual = max(s.slow[j] * s.slow[j] + noise, o.usual[j])
         o.band[j] = np.sqrt(usual + o.between[j] + o.still[j] + unsure)
         if o.numbers[2] < k.threshold and not near:
             size = min(o.r[j] * o.r[j], TYPICAL * TYPICAL * usual)

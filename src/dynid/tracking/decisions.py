@@ -1,9 +1,10 @@
 """The compiled decision: load change, contact or nothing, by likelihood over time.
 
-A second filter of the bank is always ready to believe that the load has just changed; it is branched from the first
-again and again. Where the contact watch sees external torque, both are branched at its onset, and a third that takes
-the torque for a contact. Each collects the log-likelihood of every sample since; the prior of what may change is in
-its covariance, so that a hypothesis pays for its freedom. A load that no body has pays for its distance from one.
+A second filter of the bank always believes that the load changes little by little; it is branched from the first again
+and again, and takes its place where it predicts better. Where the contact watch sees external torque, or a jump of it,
+the second is branched at the onset as a load that has just changed, and a third that takes the torque for a contact.
+Each collects the log-likelihood of every sample since; the prior of what may change is in its covariance, so that a
+hypothesis pays for its freedom. A load that no body has pays for its distance from one.
 
 A contact that is no load at first sight is called at once. What may be a load waits until the likelihoods are clear,
 at least `decide`. A contact that a load keeps explaining becomes a load.
@@ -21,7 +22,7 @@ from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.contact_bands import load_like, observe_contact
 from dynid.tracking.contact_jumps import CALM, SIZE, forget_jumps
 from dynid.tracking.decision_rules import Rules
-from dynid.tracking.hypotheses import branch_contact, branch_load, copy_filter, release_contact
+from dynid.tracking.hypotheses import branch_contact, branch_filling, branch_load, copy_filter, release_contact
 from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
 
 __all__ = [
@@ -44,29 +45,11 @@ NO_EVENT, INITIAL_LOAD, PICK, PLACE, CHANGE, CONTACT_BEGAN, CONTACT_OVER = range
 UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
 """Phases: the load is not known yet; it is; something happened; something touches the arm."""
 (
-    PHASE,
-    STARTED,
-    BRANCHED,
-    ANNOUNCED,
-    AWAY,
-    ONSET,
-    BEYOND,
-    LAST_BEYOND,
-    CALLED,
-    QUIET,
-    AT_ONCE,
-    EXPLAINED,
-    ANNOUNCED_STD,
-    RESTART,
-    SAVED_AT,
-    OLDER_AT,
-    LOW,
-    RISE,
-    BEGAN,
-    SUDDEN,
-) = range(20)
+    PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, AT_ONCE, EXPLAINED,
+    ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT, LOW, RISE, BEGAN, SUDDEN, JUMPED, LED,
+) = range(22)  # fmt: skip
 """Places of the running numbers."""
-N_NUMBERS = 20
+N_NUMBERS = 22
 """How many there are."""
 STILL_SUDDEN = 0.4
 """Statistic of a sudden contact over its threshold below which it no longer lasts."""
@@ -118,13 +101,21 @@ def _rebranch(c, s, m, d, t):
 
 @called_kernel
 @no_type_check
-def _save(s, d, r, t):
+def _follow(s, d, r, t):
+    """The load is known: be ready for one that changes little by little."""
+    branch_filling(s, r.haste)
+    d.numbers[PHASE], d.numbers[BRANCHED], d.numbers[LED] = KNOWN, t, 0.0
+
+
+@called_kernel
+@no_type_check
+def _save(s, d, r, t, lead):
     """Keep what the first filter is now for a while."""
     n = d.numbers
     if t - n[SAVED_AT] >= r.keep or np.isnan(n[SAVED_AT]):
         copy_filter(s, SAVED, OLDER)
         copy_filter(s, NOTHING, SAVED)
-        n[OLDER_AT], n[SAVED_AT] = n[SAVED_AT], t
+        n[OLDER_AT], n[SAVED_AT], n[LED] = n[SAVED_AT], t, lead
 
 
 @called_kernel
@@ -149,11 +140,11 @@ def _accept_load(c, s, m, d, r, t):
     else:
         _say(d, CHANGE)
     d.numbers[ANNOUNCED], d.numbers[ANNOUNCED_STD], d.numbers[AWAY] = s.pi[NOTHING, 0], std, np.inf
-    d.numbers[PHASE], d.numbers[CALLED], d.numbers[EXPLAINED] = KNOWN, 0.0, t
+    d.numbers[CALLED], d.numbers[EXPLAINED] = 0.0, t
     d.numbers[ONSET], d.numbers[BEYOND], d.numbers[RESTART] = np.nan, np.nan, 1.0
     d.active[CONTACT] = False
     _forget_saved(s, d, t)
-    _rebranch(c, s, m, d, t)
+    _follow(s, d, r, t)
     return True
 
 
@@ -169,11 +160,11 @@ def _first_load(c, s, m, d, r, t, lead):
         return
     if empty:
         copy_filter(s, PICKED, NOTHING)
-    d.numbers[PHASE], d.numbers[ANNOUNCED], d.numbers[EXPLAINED] = KNOWN, s.pi[NOTHING, 0], t
+    d.numbers[ANNOUNCED], d.numbers[EXPLAINED] = s.pi[NOTHING, 0], t
     d.numbers[ANNOUNCED_STD] = mass_std(s, NOTHING)
     _say(d, INITIAL_LOAD)
     _forget_saved(s, d, t)
-    _rebranch(c, s, m, d, t)
+    _follow(s, d, r, t)
 
 
 @called_kernel
@@ -216,13 +207,15 @@ def _known(c, s, m, d, r, t, lead):
         return
     if n[CALLED] == 2.0:
         n[CALLED] = 0.0
-    if lead > r.evidence:
-        # It changed some time since the branch: compare anew from here on, on samples after the change only.
+    if lead > r.evidence and lead - n[LED] > 0.5 * lead:
+        # It changed just now, not little by little: compare from before that on.
         _raise_suspicion(c, s, m, d, r, t, t - r.keep)
         return
-    _save(s, d, r, t)
-    if t - n[BRANCHED] >= r.renew:
-        _rebranch(c, s, m, d, t)
+    _save(s, d, r, t, lead)
+    if lead > r.evidence:
+        copy_filter(s, PICKED, NOTHING)
+    if lead > r.evidence or t - n[BRANCHED] >= r.filling:
+        _follow(s, d, r, t)
     _slow_change(s, d, r, t)
 
 
@@ -231,7 +224,9 @@ def _known(c, s, m, d, r, t, lead):
 def _suspect(c, s, m, d, r, t, nothing, picked, contact):
     n = d.numbers
     age = t - n[BRANCHED]
-    ended = t >= n[QUIET]
+    seen = n[LAST_BEYOND] > n[BRANCHED] - r.decide
+    # A jump that never left the band has not come back to it either.
+    ended = t >= n[QUIET] and not n[JUMPED] > n[BRANCHED] - r.decide
     if age < r.decide and not ended:
         return
     # Errors of the model grow with the torque that is to be explained; free torques follow them, a load does not.
@@ -241,7 +236,6 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
     if explained and (picked > contact + r.evidence or (age >= r.longest and picked > contact - slack)):
         _accept_load(c, s, m, d, r, t)
         return
-    seen = n[LAST_BEYOND] > n[BRANCHED] - r.decide
     touched = n[CALLED] > 0.0 or (
         seen and contact > nothing + r.evidence and contact > picked + (0.0 if ended else slack)
     )
@@ -249,8 +243,7 @@ def _suspect(c, s, m, d, r, t, nothing, picked, contact):
         return
     d.active[CONTACT] = False
     if not touched:
-        n[PHASE] = KNOWN
-        _rebranch(c, s, m, d, t)
+        _follow(s, d, r, t)
         return
     copy_filter(s, CONTACT, NOTHING)
     n[PHASE] = TOUCHED
@@ -270,8 +263,8 @@ def _touched(c, s, m, d, r, t, lead):
     if t >= n[QUIET]:
         release_contact(c, s, m)
         _forget_saved(s, d, t)
-        n[PHASE], n[QUIET] = KNOWN, np.inf
-        _rebranch(c, s, m, d, t)
+        n[QUIET] = np.inf
+        _follow(s, d, r, t)
         return
     age = t - n[BRANCHED]
     if age >= r.renew and lead > r.evidence:
@@ -310,14 +303,22 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
 
 @called_kernel
 @no_type_check
-def _sudden(k, o, c, s, m, d, r, t):
-    """Whether the external torque has jumped as no load makes it jump, or still is where it has jumped to."""
+def _jumped(k, o, d, r, t):
+    """Whether the external torque has jumped, be it by a contact or by a load."""
     n, size, level = d.numbers, o.jumps.numbers[SIZE], k.jumps.threshold
     if size < LOW_SHARE * level:
         o.jumps.numbers[CALM] = t
-    if n[CALLED] == 1.0:
-        return size > STILL_SUDDEN * level
-    if n[PHASE] != KNOWN or size < level or t - n[EXPLAINED] < r.decide or t - o.jumps.numbers[CALM] > r.sudden:
+    calm = o.jumps.numbers[CALM]
+    return n[PHASE] == KNOWN and size >= level and t - n[EXPLAINED] >= r.decide and t - calm <= r.sudden
+
+
+@called_kernel
+@no_type_check
+def _sudden(k, o, c, s, m, d, r, jumped):
+    """Whether the external torque has jumped as no load makes it jump, or still is where it has jumped to."""
+    if d.numbers[CALLED] == 1.0:
+        return o.jumps.numbers[SIZE] > STILL_SUDDEN * k.jumps.threshold
+    if not jumped:
         return False
     value = o.jumps.value
     return load_like(k, o, c, s, m, value[0], value[1], mass_std(s, NOTHING), r.likeness) > r.evidence
@@ -343,7 +344,8 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     if n[PHASE] == UNKNOWN or np.isnan(total):
         return
     strong = total > k.threshold
-    sudden = not strong and _sudden(k, o, c, s, m, d, r, t)
+    jumped = not strong and _jumped(k, o, d, r, t)
+    sudden = not strong and _sudden(k, o, c, s, m, d, r, jumped)
     beyond = strong or sudden
     if total < LOW_SHARE * k.threshold:
         n[LOW] = t
@@ -351,6 +353,10 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
             o.numbers[3] = 0.0
     if not beyond:
         n[BEYOND] = np.nan
+        if jumped and np.isnan(n[ONSET]):
+            # May be a load: the likelihoods decide, from before the jump on.
+            n[ONSET], n[QUIET], n[BEGAN] = t, np.inf, min(n[LOW], o.jumps.numbers[CALM])
+            n[RISE], n[JUMPED] = t - n[BEGAN], t
         if t - n[LAST_BEYOND] > r.clear and n[PHASE] >= SUSPECT and not n[QUIET] <= t:
             n[QUIET] = n[LAST_BEYOND] + 0.5 * r.clear
             if n[CALLED] == 1.0:

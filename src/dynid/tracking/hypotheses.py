@@ -8,7 +8,7 @@ from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.load_bank import CONTACT, NOTHING, PICKED
 from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS, spread_load
 
-__all__ = ["branch_contact", "branch_load", "copy_filter", "release_contact"]
+__all__ = ["branch_contact", "branch_filling", "branch_load", "copy_filter", "release_contact"]
 
 
 @called_kernel
@@ -40,7 +40,15 @@ def branch_load(c, s, m, source):
         for a in range(LOAD_SIZE):
             m.k[a] = c.jump[way, a]
         spread_load(s.U[PICKED], s.D[PICKED], s.B[PICKED], s.C[PICKED], m.k, -1, 1.0, m.f, m.knows)
-    s.likelihood[NOTHING], s.likelihood[PICKED] = 0.0, 0.0
+    s.likelihood[NOTHING], s.likelihood[PICKED], s.haste[PICKED] = 0.0, 0.0, 1.0
+
+
+@called_kernel
+@no_type_check
+def branch_filling(s, haste):
+    """Start the hypothesis that the load changes from now on, little by little, so much faster than a held one."""
+    copy_filter(s, NOTHING, PICKED)
+    s.likelihood[NOTHING], s.likelihood[PICKED], s.haste[PICKED] = 0.0, 0.0, haste
 
 
 @called_kernel
@@ -65,7 +73,7 @@ def _unmark(c, s, b):
             s.B[b, r, 0, a] = 0.0
         for i in range(N_ERRORS):
             s.C[b, r, 0, i], s.C[b, r, i, 0] = 0.0, 0.0
-        s.C[b, r, 0, 0] = c.slow[r] * c.slow[r]
+        s.C[b, r, 0, 0] = s.slow[r] * s.slow[r]
 
 
 @called_kernel

@@ -33,7 +33,7 @@ from dynid.tracking.load_gauss import (
     row_variance,
     spread_load,
 )
-from dynid.tracking.load_noise import OUTLIER, adapt_noise, sweep_friction
+from dynid.tracking.load_noise import OUTLIER, adapt_noise, doubt_arm, sweep_friction
 from dynid.tracking.rows import RowArrays, Work, other_rows, predict_rows
 from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity, renew_loaded_terms
 
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 NOTHING, PICKED, CONTACT, SAVED, OLDER = range(5)
-"""Filters of the bank: the load is what it was; it changed; something touches the arm. The last two do not run: they
+"""Filters of the bank: the load is what it was; it changes; something touches the arm. The last two do not run: they
 are what the first was a moment ago, so that a hypothesis starts from before the change, not from its first samples."""
 
 
@@ -71,7 +71,7 @@ class LoadConstants(NamedTuple):
     limits: Array
     """(2,) largest mass in kg, reach in m."""
     white: Array
-    """(n_rows,) standard deviation of the white noise in the identified model, N·m or N."""
+    """(n_rows,) σ of the white noise in the identified model, N·m or N."""
     slow: Array
     """(n_rows,) standard deviation of the slow error, N·m or N."""
     memory: Array
@@ -81,7 +81,11 @@ class LoadConstants(NamedTuple):
     standstill_speed: Array
     """(n_dof,) speed below which a joint stands, rad/s or m/s."""
     drift: Array
-    """(n_rows, 4) stationary standard deviation of each row's errors, SI; 0 for c and where there is none."""
+    """(n_rows, 4) stationary σ of each row's errors, SI; 0 for c and where there is none."""
+    doubt_links: Array
+    """(n_doubts, n_columns) uncertain directions of the arm's inertial parameters, one standard deviation each, SI;"""
+    doubt_own: Array
+    """(n_doubts, n_dof, n_terms) and of its joint terms."""
     drift_time: float
     """Time constant of offset and friction, s."""
     walk: Array
@@ -115,6 +119,8 @@ class LoadState(NamedTuple):
     """(5, n_rows, 4, 4) their covariance given the load."""
     R: Array
     """(n_rows,) variances of the white noise."""
+    slow: Array
+    """(n_rows,) standard deviation of the slow error at the motion of the last sample, N·m or N."""
     pace: Array
     """(n_rows,) how fast slow errors change over what the model says; at most 1."""
     spread: Array
@@ -129,6 +135,8 @@ class LoadState(NamedTuple):
     """(5,) log-likelihood since the last branch."""
     touched: Array
     """(5,) 1 where the filter takes slow torque for a contact."""
+    haste: Array
+    """(5,) how fast its load may change over a held one."""
     before: Array
     """(n_dof,) positions of the sample before, rad or m."""
     z: Array
@@ -157,6 +165,10 @@ class LoadMemory(NamedTuple):
     """(n_rows, 10) rows of the load."""
     gears: Array
     """(n_dof,) torque that loads the gears, N·m or N."""
+    doubted: Array
+    """(n_rows,) torque of one uncertain direction of the arm, N·m or N."""
+    grown: Array
+    """(n_rows,) σ of the slow error over that of the sample before."""
     swept: Array
     """(n_rows,) variance of friction that passed through standstill since the sample before, (N·m)² or N²;"""
     more: Array
@@ -176,9 +188,7 @@ class LoadMemory(NamedTuple):
     knows: Array
     """(n_rows, 5)"""
     f: Array
-    """(10,)"""
     b: Array
-    """(10,)"""
 
 
 @called_kernel
@@ -253,16 +263,16 @@ def _time_update(c, s, b, dt, dq, m):
     fades, drift = m.fade, c.drift
     keep, slower = fades[n_rows], fades[n_rows + 1]
     for r in range(n_rows):
-        fade = keep if touched else fades[r]
+        fade, grown = keep if touched else fades[r], 1.0 if touched else m.grown[r]
         for i in range(N_ERRORS):
-            scale = fade if i == 0 else slower
+            scale = fade * grown if i == 0 else slower
             e[r, i] *= scale
             for a in range(LOAD_SIZE):
                 B[r, i, a] *= scale
             for j in range(N_ERRORS):
-                C[r, i, j] *= scale * (fade if j == 0 else slower)
+                C[r, i, j] *= scale * (fade * grown if j == 0 else slower)
             C[r, i, i] += drift[r, i] * drift[r, i] * (1.0 - scale * scale)
-        std = c.touch[r] if touched else c.slow[r]
+        std = c.touch[r] if touched else s.slow[r]
         variance = std * std
         if r < dq.shape[0] and abs(dq[r]) < c.standstill_speed[r]:
             variance += c.standstill[r] * c.standstill[r]
@@ -271,7 +281,7 @@ def _time_update(c, s, b, dt, dq, m):
     turn = int(s.t[1] % LOAD_SIZE)
     for a in range(LOAD_SIZE):
         m.k[a] = 0.0
-    m.k[turn] = c.walk[turn]
+    m.k[turn] = c.walk[turn] * s.haste[b]
     spread_load(s.U[b], s.D[b], B, C, m.k, turn, dt * LOAD_SIZE, m.f, m.knows)
 
 
@@ -376,6 +386,8 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
         if not active[b]:
             continue
         _loaded_terms(c, s, m, q, dq, ddq, s.pi[b], b == NOTHING)
+        if b == NOTHING:
+            doubt_arm(c, s, m)
         _time_update(c, s, b, dt, dq, m)
         nis = _absorb(c, s, b, m, tau, dt, b == NOTHING and not active[CONTACT] and s.touched[b] == 0.0)
         # One body a sample: between two samples a load moves by far less than it is unsure by.

@@ -1,4 +1,4 @@
-"""Compiled steps of the load filter's noise: friction that turns round, and noise that follows the innovations."""
+"""Compiled steps of the load filter's noise: an uncertain arm, friction that turns round, noise that adapts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
-__all__ = ["OUTLIER", "adapt_noise", "sweep_friction"]
+from dynid.dynamics.kernels.stored import called_kernel
+from dynid.tracking.rows import other_rows
+
+__all__ = ["OUTLIER", "adapt_noise", "doubt_arm", "sweep_friction"]
 
 OUTLIER = 4.0
 """Standard deviations beyond which a row counts less: its weight falls as one over its size (Huber)."""
@@ -39,10 +42,36 @@ def adapt_noise(c, s, r, resting, innovation, S, expected, swept, dt):
     """Let white noise, pace of slow errors and spread of innovations of one row follow its innovation."""
     square = innovation * innovation
     push, rate = min(square / S, OUTLIER * OUTLIER) - 1.0, min(0.05, dt / c.noise_time)
-    fresh = 2.0 * c.slow[r] * c.slow[r] * dt * s.pace[r] / c.memory[r]
+    fresh = 2.0 * s.slow[r] * s.slow[r] * dt * s.pace[r] / c.memory[r]
     least, most = c.white[r] * LEAST_NOISE, c.white[r] * MOST_NOISE
     s.R[r] = min(most * most, max(least * least, s.R[r] * (1.0 + rate * (s.R[r] / S) * push)))
     s.pace[r] = min(1.0, max(SLOWEST, s.pace[r] * (1.0 + rate * min(1.0, fresh / S) * push)))
     push, rate = min(square / expected, OUTLIER * OUTLIER) - 1.0, min(SPREAD_STEP, dt / SPREAD_TIME)
     spread = s.spread[resting, r] * (1.0 + rate * (1.0 - swept / expected) * push)
     s.spread[resting, r] = min(MOST_SPREAD, max(LEAST_SPREAD, spread))
+
+
+@called_kernel
+@no_type_check
+def doubt_arm(c, s, m):
+    """Let slow errors be as large as uncertain parameters make the torque of this motion: both are part of one error.
+
+    What grows with the motion is the error itself, not only what is unknown of it.
+    """
+    n_rows, n, n_terms, C = s.R.shape[0], c.own.shape[0], c.own.shape[1], c.terms.transmission
+    for r in range(n_rows):
+        m.grown[r] = 0.0
+    for k in range(c.doubt_own.shape[0]):
+        other_rows(c.rows, c.doubt_links[k], m.work, m.doubted)
+        for motor in range(n):
+            whole = 0.0
+            for term in range(n_terms):
+                whole += c.doubt_own[k, motor, term] * m.terms[motor, term]
+            for j in range(n):
+                m.doubted[j] += C[motor, j] * whole
+        for r in range(n_rows):
+            m.grown[r] += m.doubted[r] * m.doubted[r]
+    for r in range(n_rows):
+        now = max(c.slow[r], np.sqrt(m.grown[r]))
+        m.grown[r] = now / s.slow[r]
+        s.slow[r] = now

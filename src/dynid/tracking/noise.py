@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from dynid.dynamics.motion import Motion
 from dynid.errors import TrackingError
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.residuals import ONE_LOG
+from dynid.tracking.arm_doubts import parameter_doubts
 
 __all__ = ["TorqueNoise", "torque_noise"]
 
@@ -61,6 +62,8 @@ class TorqueNoise:
     """Relative σ of the whole friction between runs."""
     gain: Float[Array, " n_dof"]
     """Relative σ of the drive gain."""
+    doubts: Float[Array, "n_doubts n_params"] = field(default_factory=lambda: np.zeros((0, 0)))
+    """Uncertain directions of θ (SI), one σ each: the slow error is at least as large as they make a torque."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -127,6 +130,7 @@ def torque_noise(known: IdentifiedModel, guess: Float[Array, " n_dof"]) -> Torqu
         offset=offset,
         friction=friction,
         gain=np.maximum(found.gain_std, SENSOR_STD if known.settings.gains is None else GAIN_STD),
+        doubts=parameter_doubts(known, slow),
     )
 
 

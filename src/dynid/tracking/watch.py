@@ -39,6 +39,10 @@ KINDS: tuple[EventKind | None, ...] = (
 """Events by the codes of `decisions`."""
 EMPTY_STD = 0.05
 """σ of the mass of an empty hand, kg: a finger more or less."""
+SETTLED, HASTY_EVENTS = 2.0, 5
+"""Time (s) within which no arm takes two loads, and how often it may look so before the model is doubted."""
+UNFIT = "the model does not fit this arm or motion; identify it with motions like these"
+"""What is to be said then."""
 HEAVY_TAILS = 1.5
 """Squared residuals over those of a Gaussian, far out: friction errors are no Gaussian noise."""
 
@@ -138,6 +142,7 @@ class LoadWatch:
         links, own = np.split(np.array(self.theta), [model.n_inertial])
         gears = links_on_gears(model)
         n_rows = self.n_rows
+        doubts = noise.doubts if len(noise.doubts) else np.zeros((0, model.n_params))
         drift = np.zeros((n_rows, load_gauss.N_ERRORS))
         drift[:n, 1:] = np.transpose([noise.offset, noise.friction, noise.gain])
         return load_bank.LoadConstants(
@@ -154,6 +159,8 @@ class LoadWatch:
             standstill=np.array(noise.standstill),
             standstill_speed=np.array(noise.standstill_speed),
             drift=drift,
+            doubt_links=np.hstack([doubts[:, : model.n_inertial], np.zeros((len(doubts), 10))]),
+            doubt_own=doubts[:, model.n_inertial :].reshape(len(doubts), n, len(model.terms)),
             drift_time=600.0,
             walk=self.walk * self.scale,
             jump=np.linalg.cholesky(self.prior(0.5 * self.max_mass)).T.copy(),
@@ -238,6 +245,7 @@ class LoadWatcher:
         self.n_skipped = 0
         """Samples left out: a motion that is not finite, or time that does not go on."""
         self._nis_sum, self._n_inside = 0.0, 0
+        self._n_changes, self._n_hasty, self._changed_at = 0, 0, -np.inf
         self._band: tuple[float, float] = self.band
 
     def __repr__(self) -> str:
@@ -322,6 +330,8 @@ class LoadWatcher:
         said = health_sentences(found, n, rows)
         if self.n_absorbed and not self.known:
             said = (*said, "the motion has not shown the load yet; move joints against gravity")
+        if self._n_hasty >= HASTY_EVENTS and 2 * self._n_hasty > self._n_changes:
+            said = (*said, f"{self._n_changes} loads and contacts, most within {SETTLED:g} s of one another: {UNFIT}")
         return replace(found, sentences=said)
 
     def hear(self, sample: Sample) -> tuple[LoadEvent, ...]:
@@ -360,7 +370,12 @@ class LoadWatcher:
         codes = self.decision.events
         if codes[0] == decisions.NO_EVENT:
             return ()
-        return tuple(self._event(KINDS[int(code)], t) for code in codes if code != decisions.NO_EVENT)
+        found = tuple(self._event(KINDS[int(code)], t) for code in codes if code != decisions.NO_EVENT)
+        for event in found:
+            if event.kind not in ("initial load", "contact over"):
+                self._n_changes, self._n_hasty = self._n_changes + 1, self._n_hasty + (t - self._changed_at < SETTLED)
+                self._changed_at = t
+        return found
 
     def _event(self, kind: EventKind | None, t: float) -> LoadEvent:
         assert kind is not None
