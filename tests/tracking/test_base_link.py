@@ -11,7 +11,7 @@ import dynid
 from dynid.chain import InertialParameters, load_robot
 from dynid.cli import main
 from dynid.dynamics import Motion, TorqueModel, base_parameters, random_motion
-from dynid.errors import ParameterError, UnknownName
+from dynid.errors import ParameterError, TrackingError, UnknownName
 from dynid.recording import Recording, write_csv
 from dynid.regression import IdentifiedModel, load_model, save_model
 from dynid.tracking import (
@@ -196,6 +196,27 @@ def test_base_and_links_are_found_together(robot, states, measure, file_knows):
     if states == "links":
         assert found.consistent
         assert np.linalg.eigvalsh(InertialParameters(found.base_link.pi).pseudo_inertia)[0] > 0.0
+
+
+@pytest.mark.parametrize("states", ["links", "entries"])
+def test_a_sensor_that_was_tared_with_the_arm_on_it_biases_nothing(robot, states):
+    data = log(robot, base=BODY)
+    truth, rest = known(robot), Motion.at_rest(np.array([[0.4, -0.3, 0.8]]))
+    zeroed = replace(data, base_wrench=data.base_wrench - truth.model.base_wrench(rest, truth.theta, BODY))
+    found = dynid.track(truth, zeroed, measure="both", states=states, tared=True, from_wrong=0.2, seed=3).model
+    torque, _ = held_out(robot, found)
+    assert torque < 0.02
+    assert found.base_link.pi[0] == pytest.approx(-7.5, abs=1.0)  # the whole weight is gone, so it lacks the links'
+    motion = random_motion(robot, 100, np.random.default_rng(4))
+    true = truth.model.base_wrench(motion, truth.theta) - truth.model.base_wrench(rest, truth.theta)
+    wrench = truth.model.base_wrench(motion, found.parameters, found.base_link.pi)
+    assert np.linalg.norm(wrench - true) < 0.01 * np.linalg.norm(true)
+    again = dynid.track(found, zeroed, measure="both", states=states).model  # which knows that it was tared
+    assert again.base_link.pi[0] < 0.0
+    wrong = dynid.track(truth, zeroed, measure="both", states=states, from_wrong=0.2, seed=3)
+    assert held_out(robot, wrong.model)[0] > 2.0 * torque
+    with pytest.raises(TrackingError, match="`tared` is about the sensor"):
+        dynid.track(truth, data, tared=True)
 
 
 def test_without_the_base_among_the_states_the_links_are_wrong(robot):

@@ -45,6 +45,13 @@ class TrackOptions:
         Literal["torque", "base-wrench", "both"] | None,
         Parameter(help="What is measured; a base wrench shows the base link as well [default: torque]."),
     ] = None
+    tared: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="The sensor under the base was set to zero with the arm on it: m0 is its offset, and may be negative.",
+        ),
+    ] = False
     states: Annotated[
         Literal["auto", "entries", "links"] | None,
         Parameter(

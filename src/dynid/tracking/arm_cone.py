@@ -78,10 +78,12 @@ class ArmCone:
         theta: Float[Array, " n_params"],
         scale: Float[Array, " n_params"],
         bounds: ParameterBounds | None = None,
+        *,
+        tared: bool = False,
     ) -> ArmCone:
         """Physical consistency, signs of friction and `bounds`, around initial parameters θ of some `scale` (SI).
 
-        Ten parameters after the model's are those of the base link.
+        Ten parameters after the model's are those of the base link, which is no body where the sensor was `tared`.
 
         Raises:
             ParameterError: θ lies outside a bound.
@@ -110,7 +112,7 @@ class ArmCone:
             raise ParameterError(
                 f"the parameters start outside {', '.join(outside)}; widen the bound, or start from parameters within"
             )
-        places = [*range(model.n_inertial), *range(n_params, len(theta))]
+        places = [*range(model.n_inertial), *range(n_params, n_params if tared else len(theta))]
         left_out = (*(bound.name for bound in compiled.inertia_bounds), *left_out)
         return cls(np.array(places).reshape(-1, 10), A, b, start, left_out)
 

@@ -179,7 +179,7 @@ def arm_filter(
         learnt=None if learnt is None else learnt * scale,
         noise_memory=options.noise_memory,
         common_noise=True,
-        cone=ArmCone.of(known.model, start, scale, options.bounds),
+        cone=ArmCone.of(known.model, start, scale, options.bounds, tared=base is not None and base.tared),
         cutoff_hz=cutoff_hz,
         rate_hz=rate_hz,
     )
@@ -190,6 +190,8 @@ class _Base(NamedTuple):
 
     start: Float[Array, " 10"]
     spread: Float[Array, "10 10"]
+    tared: bool
+    """Whether it stands for the offset of a sensor, and is no body."""
 
 
 def _base(known: IdentifiedModel, noise: Float[Array, " n_rows"], options: TrackingOptions) -> _Base | None:
@@ -198,13 +200,14 @@ def _base(known: IdentifiedModel, noise: Float[Array, " n_rows"], options: Track
         return None
     # A draw of its own, so that the signs of the others are as without it.
     sign = float(np.random.default_rng([options.seed, 1]).choice([-1.0, 1.0]))
-    start = base_start(known, options.bounds) * (1.0 + sign * options.from_wrong)
-    spread = base_spread(known, start, JOINT_REACH * noise[-6:], anew=options.from_wrong > 0.0)
-    return _Base(start, spread)
+    tared = options.tared or (known.base_link is not None and not known.base_link.pi[0] > 0.0)
+    start = base_start(known, options.bounds, tared=tared) * (1.0 + sign * options.from_wrong)
+    spread = base_spread(known, start, JOINT_REACH * noise[-6:], anew=options.from_wrong > 0.0, tared=tared)
+    return _Base(start, spread, tared)
 
 
 def _base_entries(base: _Base | None, options: TrackingOptions, std: float) -> list[Entry]:
-    """The ten parameters of the base link between their own bounds; its mass is positive.
+    """The ten parameters of the base link between their own bounds; its mass is positive, unless that of an offset.
 
     A base is less known than a link of the arm, so its curves are steeper: a state of `std` (dimensionless) is as wrong
     as the wrench is large.
@@ -218,7 +221,7 @@ def _base_entries(base: _Base | None, options: TrackingOptions, std: float) -> l
     reach = np.sqrt(np.diag(base.spread))
 
     def entry(symbol: str, value: float, size: float) -> Entry:
-        positive = symbol in ("m0", "J0xx", "J0yy", "J0zz")
+        positive = symbol in ("m0", "J0xx", "J0yy", "J0zz") and not base.tared
         lower, upper = (0.0, 2.0 * value + size) if positive else (value - size, value + size)
         bound = _within(given.get(symbol), lower, upper, size)
         if not bound.lower < value < bound.upper:

@@ -26,6 +26,8 @@ BASE_SYMBOLS = ("m0", "mc0x", "mc0y", "mc0z", *(f"J0{name[1:]}" for name in INER
 """Symbols of the ten numbers of the base link, about the base frame; they follow those of the load."""
 GUESSED_RADIUS = 0.1
 """Radius of gyration of a base that no file describes, m."""
+ARM_LEVER = 1.0
+"""Of the weight of an arm that a sensor was tared with, m."""
 LEAST_MASS = 1.0
 """Of such a base, kg; else it is as heavy as a link of the arm."""
 _BASE_NAME = re.compile(r"(m|mc[xyz]|c[xyz]|J[xyz]{2}|I[xyz]{2})")
@@ -40,12 +42,17 @@ class BaseCondition(NamedTuple):
     constant: float
 
 
-def base_start(known: IdentifiedModel, bounds: ParameterBounds | None = None) -> Float[Array, " 10"]:
+def base_start(
+    known: IdentifiedModel, bounds: ParameterBounds | None = None, *, tared: bool = False
+) -> Float[Array, " 10"]:
     """Ten inertial parameters (SI) at which the base link starts.
 
     Those that an earlier run has left, else those of the robot file, else a ball as heavy as a link of the arm; with
-    its mass and centre of mass moved into their bounds.
+    its mass and centre of mass moved into their bounds. Under a sensor that was `tared` with the arm on it they are
+    those of an offset, which starts at zero and may be negative.
     """
+    if tared:
+        return np.zeros(10) if known.base_link is None else np.array(known.base_link.pi)
     nominal = None if known.robot.base is None or not known.robot.base.trusted else known.robot.base.nominal
     if known.base_link is not None:
         found = known.base_link.pi
@@ -82,7 +89,7 @@ def _inside(value: float, bound: ParameterBound, size: float) -> float:
 
 
 def base_spread(
-    known: IdentifiedModel, start: Float[Array, " 10"], largest: Float[Array, " 6"], *, anew: bool
+    known: IdentifiedModel, start: Float[Array, " 10"], largest: Float[Array, " 6"], *, anew: bool, tared: bool = False
 ) -> Float[Array, "10 10"]:
     """Covariance (SI) of the base link at the start: as large as the whole wrench, since the sensor may have an offset.
 
@@ -91,13 +98,20 @@ def base_spread(
         start: where it starts, SI.
         largest: of the measured wrench, N and N·m.
         anew: whether what an earlier run has learnt does not count.
+        tared: whether the weight of the arm itself may be missing from the wrench.
     """
     left = None if anew or known.estimator != "track" else known.base_link
     if left is not None and np.all(np.diag(left.covariance) > 0.0):
         return np.array(left.covariance)
     g = max(float(np.linalg.norm(known.robot.gravity)), 1.0)
-    mass = max(float(start[0]), float(np.max(largest[:3])) / g)
-    moment = max(mass * GUESSED_RADIUS, float(np.max(np.abs(start[1:4]))), float(np.max(largest[3:])) / g)
+    mass = max(abs(float(start[0])), float(np.max(largest[:3])) / g)
+    if tared:
+        mass = max(mass, LEAST_MASS, 2.0 * float(np.sum(np.abs(known.parameters[: known.model.n_inertial : 10]))))
+    moment = max(
+        mass * (ARM_LEVER if tared else GUESSED_RADIUS),
+        float(np.max(np.abs(start[1:4]))),
+        float(np.max(largest[3:])) / g,
+    )
     inertia = max(mass * GUESSED_RADIUS**2, float(np.max(np.abs(start[4:]))))
     return np.diag(np.array([mass, *[moment] * 3, *[inertia] * 6]) ** 2)
 

@@ -55,6 +55,9 @@ class TrackingOptions:
     measure: Literal["torque", "base-wrench", "both"] = "torque"
     """What is measured: joint torques, the wrench that holds the base, or both; the wrench shows the base link as
     well, whose parameters are then states."""
+    tared: bool = False
+    """Whether the sensor under the base was set to zero with the arm on it: the base link then stands for its offset,
+    and its mass may be negative."""
     states: Literal["auto", "entries", "links"] = "auto"
     """links: all parameters together, the links physically consistent; entries: each parameter between its own bounds,
     as in the paper; auto: links where the model has physically consistent ones."""
@@ -113,6 +116,8 @@ class TrackingOptions:
             raise TrackingError(f"`annealing` {self.annealing:g}: give a number of samples above zero")
         if self.noise_memory < 0.0 or (self.initial_std is not None and not self.initial_std > 0.0):
             raise TrackingError("`noise_memory` cannot be negative, and `initial_std` must be above zero")
+        if self.tared and self.measure == "torque":
+            raise TrackingError("`tared` is about the sensor under the base; `measure` base-wrench or both")
         if self.payload and self.measure == "base-wrench":
             raise TrackingError("`payload` tells loads and contacts apart by joint torques; `measure` torque or both")
 

@@ -41,6 +41,7 @@ def track(
     from_wrong: float = 0.0,
     payload: bool = False,
     measure: Literal["torque", "base-wrench", "both"] = "torque",
+    tared: bool = False,
     states: Literal["auto", "entries", "links"] = "auto",
     max_mass: float = 5.0,
     speed: float | None = None,
@@ -73,7 +74,7 @@ def track(
             ``follow:FILE`` for a log or bag being written.
         from_wrong: start from parameters wrong by this share, sign by link.
         payload: follow the load on a known arm, and contacts.
-        measure: torque, base-wrench, or both.
+        measure, tared: torque, base-wrench, or both; whether the sensor under the base was zeroed with the arm on it.
         states: links for all parameters together, always physically consistent; entries for each parameter between its
             own bounds, as in the paper; auto for links where the model has physically consistent ones.
         max_mass: the heaviest load, kg.
@@ -91,8 +92,7 @@ def track(
         compare, settle: run other filters and least squares beside it on the same log; time to converge first, s.
         from_, until: start and end of the part to use, s.
         columns, gains: mapping file or `ColumnMap`; drive gains in N·m/A, for logs of motor current.
-        watch: hears the estimate at every sample that is kept, and wherever something happened.
-        progress: hears how far it is.
+        watch, progress: hear the estimate at every sample that is kept and wherever something happened; how far it is.
 
     Raises:
         TrackingError: options that make no sense, or a stream that cannot be read.
@@ -100,9 +100,9 @@ def track(
     """
     known = as_model(model)
     options = TrackingOptions(
-        from_wrong=from_wrong, payload=payload, measure=measure, states=states, max_mass=max_mass, speed=speed,
-        half_window=half_window, rate=rate, checkpoint=None if checkpoint is None else Path(checkpoint), seed=seed,
-        process_noise=process_noise, annealing=annealing, carry=carry, bounds=_bounds(bounds),
+        from_wrong=from_wrong, payload=payload, measure=measure, tared=tared, states=states, max_mass=max_mass,
+        speed=speed, half_window=half_window, rate=rate, seed=seed, process_noise=process_noise, annealing=annealing,
+        carry=carry, bounds=_bounds(bounds), checkpoint=None if checkpoint is None else Path(checkpoint),
         noise=noise if noise is None or isinstance(noise, str) else tuple(float(std) for std in noise),
     )  # fmt: skip
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)
