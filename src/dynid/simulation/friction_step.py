@@ -224,7 +224,8 @@ def friction_step(M, force, res, low, high, v, ahead, h, z, side, A, linear, imp
                     settled = False
         if settled:
             return True
-    u[:] = v
+    for j in range(n):
+        u[j] = v[j]
     _in_turn(M, res, low, high, v, h, z, impulse, u)
     for j in range(n):
         side[j] = 0 if u[j] == 0.0 and high[j] > low[j] else (1 if u[j] >= 0.0 else -1)

@@ -150,8 +150,9 @@ def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, q_out, d
     linear, side, start = np.empty((n, 2)), np.zeros(n, dtype=np.int64), z.copy()
     closed, loaded = feedback.position.shape[0] > 0, np.max(np.abs(res.load)) > 0.0
     commands = np.zeros((n_steps // max(feedback.steps, 1) + 1 if closed else 0, n))
-    low[:], high[:], last[:] = res.low, res.high, dq
-    q_out[0], dq_out[0] = q, dq
+    for j in range(n):
+        low[j], high[j], last[j] = res.low[j], res.high[j], dq[j]
+        q_out[0, j], dq_out[0, j] = q[j], dq[j]
     for k in range(n_steps):
         if closed and k % feedback.steps == 0:
             _command(feedback, commands, k // feedback.steps, q, dq)
@@ -176,14 +177,16 @@ def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, q_out, d
             ahead[j] = dq[j] - last[j]
         if not friction_step(M, force, res, low, high, dq, ahead, h, z, side, A, linear, impulse, u):
             return -k - 1
-        last[:] = dq
+        for j in range(n):
+            last[j] = dq[j]
         parts = fine if fine > 1 and _turns(res, low, high, dq, u) else 1
         # Every step that is left needs room for a part at least.
         if trace.step.shape[0] > 0 and trace.filled[0] + parts + (n_steps - k) > trace.step.shape[0]:
             parts = 1
         part = h / parts
         for _ in range(parts):
-            v0[:] = dq
+            for j in range(n):
+                v0[j] = dq[j]
             if parts > 1:
                 ahead[:] = 0.0
                 if not friction_step(M, force, res, low, high, v0, ahead, part, z, side, A, linear, impulse, u):
@@ -195,8 +198,12 @@ def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, q_out, d
                 q[j] += path[j]
                 dq[j] = u[j]
             _follow(res, path, z)
-        q_out[k + 1], dq_out[k + 1] = q, dq
+        for j in range(n):
+            q_out[k + 1, j], dq_out[k + 1, j] = q[j], dq[j]
         if not np.max(np.abs(dq)) < RUNAWAY:
-            q[:], z[:] = q_out[0], start
+            for j in range(n):
+                q[j] = q_out[0, j]
+                for m in range(z.shape[1]):
+                    z[j, m] = start[j, m]
             return k + 1
     return 0

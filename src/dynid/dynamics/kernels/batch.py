@@ -184,10 +184,9 @@ def _own_subspaces(chain, s):
 
 @inlined
 @no_type_check
-def _lane_arrays(n_dof, n_pairs):
-    """Arrays to work in; `n_pairs` are those of a joint and a link."""
+def _lane_arrays(n_dof):
     E, X, V = np.empty((n_dof, 12 * L)), np.empty((n_dof, 18 * L)), np.empty((n_dof, 12 * L))
-    s, y, f = np.empty((n_pairs, 6 * L)), np.empty((1, 10 * L))[0], np.empty((n_dof, 6 * L))
+    s, y, f = np.empty((n_dof * n_dof, 6 * L)), np.empty((1, 10 * L))[0], np.empty((n_dof, 6 * L))
     return LaneArrays(E, X, V, s, y, np.empty((1, 5 * L))[0], np.empty((1, 12 * L))[0], f)
 
 
@@ -220,8 +219,7 @@ def regressor_kernel(chain, q, dq, ddq, start, stop, out, work):
 @no_type_check
 def compiled_regressor(chain, q, dq, ddq, start, stop, out):
     """`regressor_kernel` in arrays of its own."""
-    n_dof = chain.parent.shape[0]
-    regressor_kernel(chain, q, dq, ddq, start, stop, out, _lane_arrays(n_dof, n_dof * n_dof))
+    regressor_kernel(chain, q, dq, ddq, start, stop, out, _lane_arrays(chain.parent.shape[0]))
 
 
 @inner
@@ -256,8 +254,7 @@ def columns_kernel(chain, q, dq, ddq, place, flat, work):
 @no_type_check
 def compiled_columns(chain, q, dq, ddq, place, flat):
     """`columns_kernel` in arrays of its own."""
-    n_dof = chain.parent.shape[0]
-    columns_kernel(chain, q, dq, ddq, place, flat, _lane_arrays(n_dof, n_dof * n_dof))
+    columns_kernel(chain, q, dq, ddq, place, flat, _lane_arrays(chain.parent.shape[0]))
 
 
 @inner
@@ -299,16 +296,13 @@ def _pass_on(E, f, up):
         up[5 * L + k] += n2 + p0 * g1 - p1 * g0
 
 
-@inner
+@inlined
 @no_type_check
-def torque_kernel(chain, q, dq, ddq, theta, start, stop, tau, wrench, work):
-    """Inverse dynamics: torque of every joint, and the wrench it passes on, in link axes about the link origin.
-
-    tau[sample, joint]; wrench[sample, joint, (force, moment)]; theta is (n_links, 10).
-    """
-    n_dof, E, X, f = chain.parent.shape[0], work.E, work.X, work.f
+def _torques(chain, q, dq, ddq, theta, start, stop, tau, wrench, E, X, V, u, base, f):
+    """What `newton_euler` says, in arrays of its caller; part of both kernels that call it."""
+    n_dof = chain.parent.shape[0]
     for first in range(start, stop, L):
-        _outward(chain, q, dq, ddq, first, stop - 1, E, work.V, X, work.u, work.base)
+        _outward(chain, q, dq, ddq, first, stop - 1, E, V, X, u, base)
         for i in range(n_dof):
             _wrench(X[i], theta[i], f[i])
         for i in range(n_dof - 1, -1, -1):
@@ -322,8 +316,27 @@ def torque_kernel(chain, q, dq, ddq, theta, start, stop, tau, wrench, work):
                 _pass_on(E[i], f[i], f[chain.parent[i]])
 
 
+@inner
+@no_type_check
+def torque_kernel(chain, q, dq, ddq, theta, start, stop, tau, wrench, work):
+    """`newton_euler` in arrays of its caller."""
+    E, X, V, u, base, f = work.E, work.X, work.V, work.u, work.base, work.f
+    _torques(chain, q, dq, ddq, theta, start, stop, tau, wrench, E, X, V, u, base, f)
+
+
 @kernel
 @no_type_check
 def newton_euler(chain, q, dq, ddq, theta, start, stop, tau, wrench):
-    """`torque_kernel` in arrays of its own."""
-    torque_kernel(chain, q, dq, ddq, theta, start, stop, tau, wrench, _lane_arrays(chain.parent.shape[0], 0))
+    """Inverse dynamics: torque of every joint, and the wrench it passes on, in link axes about the link origin.
+
+    tau[sample, joint]; wrench[sample, joint, (force, moment)]; theta is (n_links, 10).
+    """
+    n_dof = chain.parent.shape[0]
+    E, X, V, f = (
+        np.empty((n_dof, 12 * L)),
+        np.empty((n_dof, 18 * L)),
+        np.empty((n_dof, 12 * L)),
+        np.empty((n_dof, 6 * L)),
+    )
+    u, base = np.empty((1, 5 * L))[0], np.empty((1, 12 * L))[0]
+    _torques(chain, q, dq, ddq, theta, start, stop, tau, wrench, E, X, V, u, base, f)
