@@ -15,6 +15,7 @@ from scipy import stats
 
 import dynid
 from benchmarks import Item, Line, Note, Table
+from benchmarks.contact_logs import contact_items
 from benchmarks.load_logs import Followed, damaged, follow, loaded, pushed, read, splices
 from dynid import InertialParameters, TorqueModel, load_robot
 from dynid.arrays import Array
@@ -307,3 +308,4 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     yield from model_items(folder, gains, mass)
     yield from speed_items(known, n_samples=4000)
     yield from other_robots(Path(data))
+    yield from contact_items(Path(data), gains)
