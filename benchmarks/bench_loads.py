@@ -16,6 +16,7 @@ from scipy import stats
 import dynid
 from benchmarks import Item, Line, Note, Table
 from benchmarks.allocations import bytes_kept, compiled_blocks, quiet_samples
+from benchmarks.contact_logs import contact_items
 from benchmarks.fault_logs import fault_items
 from benchmarks.load_logs import Followed, damaged, follow, held, loaded, pushed, read, splices
 from dynid import InertialParameters, TorqueModel, load_robot
@@ -372,3 +373,4 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     yield from false_items(Path(data), gains)
     yield from speed_items(known, n_samples=4000)
     yield from other_robots(Path(data))
+    yield from contact_items(Path(data), gains)

@@ -65,12 +65,14 @@ def follow(
     max_mass: float = 5.0,
     samples: Iterator[Sample] | None = None,
     keep_jumps: bool = False,
+    false_alarms_per_hour: float = 0.5,
 ) -> Followed:
     """The log sample by sample, as `dynid track --payload` does."""
     options = TrackingOptions(payload=True, max_mass=max_mass)
     assert log.tau is not None
     guess = 0.02 * np.nanmax(np.abs(log.tau), axis=0)
-    watcher = load_watch(known, guess, options, rate_hz=log.rate_hz).start()
+    watch = load_watch(known, guess, options, rate_hz=log.rate_hz)
+    watcher = replace(watch, false_alarms_per_hour=false_alarms_per_hour).start()
     window = KinematicFilter.at_rate(log.rate_hz, half_window=options.half_window).start(known.model.n_dof)
     events: list[LoadEvent] = []
     rows, jumps = [], []
@@ -149,13 +151,28 @@ def held(known: IdentifiedModel, log: Recording, t_pose: float) -> Recording:
     return replace(log, q=q, dq=np.zeros_like(q), tau=weight + left, current=None)
 
 
-def pushed(robot: Robot, log: Recording, force: Array, t_push: float, *, rise: float, last: float) -> Recording:
-    """A real log with a force (N, base axes) at the flange from `t_push` on, for `last` s, rising over `rise` s."""
+def pushed(
+    robot: Robot,
+    log: Recording,
+    force: Array,
+    t_push: float,
+    *,
+    rise: float,
+    last: float,
+    halfway: int | None = None,
+) -> Recording:
+    """A real log with a force (N, base axes) from `t_push` on, for `last` s, rising over `rise` s.
+
+    It acts at the flange, or halfway along a link.
+    """
     assert log.tau is not None
     tau = log.tau.copy()
     for k in np.flatnonzero((log.t >= t_push) & (log.t < t_push + last)):
         share = min(1.0, (log.t[k] - t_push) / rise)
-        tau[k] -= share * point_jacobian(robot, log.q[k], robot.n_dof - 1).T @ force
+        J = point_jacobian(robot, log.q[k], robot.n_dof - 1 if halfway is None else halfway)
+        if halfway is not None:
+            J = 0.5 * (J + (point_jacobian(robot, log.q[k], halfway - 1) if halfway else 0.0))
+        tau[k] -= share * J.T @ force
     return replace(log, tau=tau)
 
 

@@ -21,8 +21,9 @@ from dynid.tracking.contact_force import (
     link_lengths,
     point_jacobian,
 )
-from dynid.tracking.contact_jumps import explained
+from dynid.tracking.contact_jumps import JUMP_TAILS, WINDOW, explained, jump_constants, jump_state, watch_jumps
 from dynid.tracking.load_noise import sweep_friction
+from dynid.tracking.rows import work_for
 from tests.tracking.test_contact import PANDA, flange_jacobian
 from tests.tracking.test_load import NOISE, moving, noisy, still, torque, watch
 
@@ -171,3 +172,54 @@ def test_errors_that_are_alike_from_sample_to_sample_keep_the_nis_in_its_band_an
     assert 0.7 < np.mean(nis) / 7.0 < 1.5
     # Successive samples say the same: the mass is not known better than the noise of the model allows.
     assert alike.estimate.mass_std > 0.3 * usual.estimate.mass_std
+
+
+def jumping(u, *, period=0.01, torque=None, steps=()):
+    """Statistic and band after every sample of external torque (N·m) at a still arm, and the state at the end."""
+    n = u.shape[1]
+    k = jump_constants(np.full(n, 1.0), np.full(n, 0.1), np.full(n, 0.2), period=period, force=50.0, gaussian=28.0)
+    o, zeros, rows = jump_state(k, period), np.zeros(n), watch().constants.rows
+    E = work_for(rows, len(watch().constants.theta)).E
+    for i in range(rows.parent.shape[0]):  # every frame of the chain a bit off the one before
+        E[i] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.1, 0.2, 0.3]
+    found = []
+    for i in range(len(u)):
+        tau = zeros if torque is None else torque[i]
+        found.append(watch_jumps(k, o, rows, E, period, u[i] * period, tau - u[i], zeros, zeros, zeros, i in steps))
+    return np.array(found), o
+
+
+def test_a_jump_is_the_mean_of_the_window_less_what_was_before():
+    u = np.full((200, 7), 0.7)  # an error of the model that is always there is no jump
+    u[100:] += 0.5
+    _, o = jumping(u[:150])
+    settled, o_settled = jumping(u[:100])
+    np.testing.assert_allclose(o_settled.value[0], 0.0, atol=1e-12)
+    assert settled[-1] == pytest.approx(0.0, abs=1e-20)
+    _, after = jumping(u[:105], steps=range(100, 105))
+    np.testing.assert_allclose(after.value[0], 0.5, rtol=0.01)  # five samples are all of the window
+    assert np.all(np.abs(o.value[0]) < 0.25)  # half a second later the average has followed
+
+
+def test_one_wild_sample_is_no_jump_but_a_step_is():
+    rng = np.random.default_rng(0)
+    u = rng.standard_normal((1200, 7))
+    wild, step = u.copy(), u.copy()
+    wild[1100] += 40.0
+    step[1100:] += 4.0
+    (free, _), (once, _), (stays, _) = jumping(u), jumping(wild), jumping(step)
+    threshold = JUMP_TAILS * 28.0
+    assert np.max(free[100:]) < threshold
+    assert np.max(once[1100:1110]) < threshold
+    assert np.max(stays[1100:1106]) > threshold  # within 60 ms
+
+
+def test_the_band_learns_noise_and_the_share_of_a_change_of_torque():
+    rng, t = np.random.default_rng(0), 0.01 * np.arange(6000)
+    torque = 20.0 * np.sin(2.0 * np.pi * 1.5 * t)[:, None] * np.ones(7)
+    drift = 0.08 * torque * np.sign(np.sin(2.0 * np.pi * 0.11 * t))[:, None]
+    _, o = jumping(0.5 * rng.standard_normal((6000, 7)) + drift, torque=torque)
+    np.testing.assert_allclose(np.sqrt(o.usual[1]), 0.08, rtol=0.35)  # ten seconds of a band of 1.5 Hz
+    white = 0.5 * np.sqrt(0.01 / WINDOW)
+    assert np.all(np.sqrt(o.usual[0]) < 3.0 * white)
+    assert np.all(np.sqrt(o.usual[0]) > 0.5 * white)

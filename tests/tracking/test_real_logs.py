@@ -8,7 +8,7 @@ import pytest
 
 import dynid
 from benchmarks.fault_logs import FAULTS, ROUTES, Rows
-from benchmarks.load_logs import follow, held, loaded, read, splices
+from benchmarks.load_logs import follow, held, loaded, pushed, read, splices
 from dynid.chain import InertialParameters, load_robot
 from dynid.dynamics import RotorInertia, TorqueModel, base_parameters, friction_models
 from dynid.recording import Conditioning, read_recording
@@ -155,6 +155,9 @@ def test_real_touches_are_contacts_and_never_loads(known_ur10e):
     for t in (6.0, 10.2, 18.3, 27.1, 32.0, 36.0):
         assert any(-0.1 < found - t < 0.6 for found in contacts), t
     assert len(contacts) <= 7  # one fainter touch at 2.1 s
+    for kind in ("contact", "contact over"):
+        links = [event.link for event in run.events if event.kind == kind]
+        assert np.mean([link == known.robot.link_names[1] for link in links]) >= 0.8
     assert {event.kind for event in run.events} == {"initial load", "contact", "contact over"}
 
 
@@ -222,3 +225,23 @@ def test_a_model_of_one_weak_log_knows_what_it_does_not_know(data_dir):
     # Accelerations ten times those of the training log: without its uncertain parameters some thirty events.
     assert len(run.later) <= 2
     assert np.mean(run.nis) / 7.0 < 1.5
+
+
+def test_a_knock_of_thirty_newtons_in_motion_is_heard_in_sixty_milliseconds_and_is_no_load(known_ur10e):
+    folder, known = known_ur10e
+    log, found = read(known, folder / "14h.csv.gz"), []
+    for t, force in ((16.0, (30.0, 0.0, 0.0)), (28.0, (0.0, 30.0, 0.0)), (32.0, (0.0, 0.0, 30.0))):
+        part = pushed(known.robot, log.part(t - 3.0, t + 1.0), np.array(force), t, rise=0.02, last=0.5)
+        run = follow(known, part)
+        found += [event.t - t for event in run.later if event.kind == "contact"][:1]
+        assert {event.kind for event in run.later} <= {"contact", "contact over"}
+    assert len(found) == 3
+    assert max(found) <= 0.06
+
+
+def test_what_varies_with_the_change_of_torque_is_learned_as_a_share_of_it(known_ur10e):
+    folder, known = known_ur10e
+    run = follow(known, read(known, folder / "20s8h.csv.gz"))
+    share = np.sqrt(run.watcher.contact.jumps.usual[1])
+    assert np.all(share[:3] > 0.01)  # a model that were right would have none
+    assert np.all(share < 0.3)

@@ -120,7 +120,8 @@ class BandState(NamedTuple):
     """(n_dof,) 1 where the joint stands."""
     jumps: JumpState
     numbers: Array
-    """Time of the last sample (s, nan before the first), sum of squares now, its short average, and its peak."""
+    """Time of the last sample (s, nan before the first), sum of squares now, its short average, its peak, and the
+    sum now with what the model may get wrong of a change of torque."""
 
 
 @called_kernel
@@ -150,6 +151,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
     momentum(c.rows, q, dq, o.theta, m.work, o.out)
     _friction(k, o, c, s, m, q, dq)
     U, D, e, B, C, total = s.U[NOTHING], s.D[NOTHING], s.e[NOTHING], s.B[NOTHING], s.C[NOTHING], 0.0
+    surely = 0.0
     H, he, row, seen, f = m.H, m.he, m.k, m.seen, m.f
     forget = 1.0 / (1.0 + k.gain * dt)
     pole = 1.0 / (1.0 + k.gain * k.period)
@@ -179,20 +181,24 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
             o.still[j] = max(still, forget * o.still[j])
             o.acceleration[j] = forget * (o.acceleration[j] + k.gain * (dq[j] - o.speed[j]))
         o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
-        noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
-        unsure = _unsure(U, D, B[j], C[j], m.friction[j], H[j], he, row, seen, f)
-        usual = max(s.slow[j] * s.slow[j] + noise, o.usual[j])
-        o.band[j] = np.sqrt(usual + o.between[j] + o.still[j] + unsure)
-        if o.numbers[2] < k.threshold and not near:
-            size = min(o.r[j] * o.r[j], TYPICAL * TYPICAL * usual)
-            o.usual[j] += min(1.0, dt / USUAL_TIME) * (size - o.usual[j])
-        if not lost:
-            total += (o.r[j] / o.band[j]) ** 2
-    o.numbers[0], o.numbers[1] = t, total
     if fresh:
         forget_jumps(o.jumps)
     else:
         watch_jumps(k.jumps, o.jumps, c.rows, m.work.E, dt, o.impulse, tau, o.shake, o.still, o.near, held)
+    for j in range(n):
+        noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
+        unsure = _unsure(U, D, B[j], C[j], m.friction[j], H[j], he, row, seen, f)
+        usual = max(s.slow[j] * s.slow[j] + noise, o.usual[j])
+        o.band[j] = np.sqrt(usual + o.between[j] + o.still[j] + unsure)
+        if o.numbers[2] < k.threshold and o.near[j] == 0.0:
+            size = min(o.r[j] * o.r[j], TYPICAL * TYPICAL * usual)
+            o.usual[j] += min(1.0, dt / USUAL_TIME) * (size - o.usual[j])
+        if not np.isnan(tau[j]):
+            total += (o.r[j] / o.band[j]) ** 2
+            # Errors of the model grow with the change of torque; the watch for jumps learns by which share.
+            changing = o.jumps.usual[1, j] * o.jumps.change[j]
+            surely += o.r[j] * o.r[j] / (o.band[j] * o.band[j] + changing)
+    o.numbers[0], o.numbers[1], o.numbers[4] = t, total, surely
     if total > o.numbers[3]:
         o.numbers[3] = total
         for j in range(n):

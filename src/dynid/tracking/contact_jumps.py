@@ -102,6 +102,8 @@ class JumpState(NamedTuple):
     """(2, n_dof) the jump and its standard deviation in free motion, N·m or N."""
     usual: Array
     """(2, n_dof) its variance without change of torque, (N·m)² or N², and the squared share of that change."""
+    change: Array
+    """(n_dof,) square of the jump of the model's torque, (N·m)² or N²."""
     moments: Array
     """(5, n_dof) weighted means that these are fitted to."""
     J: Array
@@ -136,6 +138,7 @@ def jump_state(k: JumpConstants, period: float) -> JumpState:
         wild=np.stack([np.zeros(n), k.usual]),
         value=np.stack([np.zeros(n), np.ones(n)]),
         usual=usual,
+        change=np.zeros(n),
         moments=np.zeros((5, n)),
         J=np.zeros((n, 3)),
         A=np.zeros((3, 4)),
@@ -214,7 +217,7 @@ def forget_jumps(o):
     o.places[OLDEST], o.places[COUNT] = 0, 0
     o.numbers[SPAN], o.numbers[BASE_AGE], o.numbers[SIZE] = 0.0, 0.0, 0.0
     for j in range(o.J.shape[0]):
-        o.wild[0, j], o.value[0, j] = 0.0, 0.0
+        o.wild[0, j], o.value[0, j], o.change[j] = 0.0, 0.0, 0.0
         for i in range(3):
             o.sums[i, j] = 0.0
 
@@ -311,6 +314,7 @@ def watch_jumps(k, o, a, E, dt, impulse, tau, shake, still, near, held):
         if ready:
             jump = o.sums[0, j] / span - o.base[0, j]
             change = (o.sums[1, j] / span - o.base[1, j]) ** 2
+        o.change[j] = change
         o.value[0, j] += (jump - o.value[0, j]) * dt / (dt + k.confirm)
         usual = o.usual[0, j] + o.usual[1, j] * change
         o.value[1, j] = np.sqrt(usual + o.sums[2, j] / (span * span) + still[j])

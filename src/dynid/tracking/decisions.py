@@ -343,7 +343,8 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         total = o.numbers[2]
     if n[PHASE] == UNKNOWN or np.isnan(total):
         return
-    strong = total > k.threshold
+    # What begins must be more than the model may get wrong of a change of torque.
+    strong = total > k.threshold and (n[PHASE] != KNOWN or o.numbers[4] > k.threshold)
     jumped = not strong and _jumped(k, o, d, r, t)
     sudden = not strong and _sudden(k, o, c, s, m, d, r, jumped)
     beyond = strong or sudden

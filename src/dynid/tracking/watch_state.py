@@ -115,16 +115,22 @@ def contact_state(c: load_bank.LoadConstants, k: contact_bands.BandConstants) ->
         shake=z(n),
         near=z(n),
         jumps=contact_jumps.jump_state(k.jumps, k.period),
-        numbers=np.array([np.nan, 0.0, 0.0, 0.0]),
+        numbers=np.array([np.nan, 0.0, 0.0, 0.0, 0.0]),
     )
 
 
 def decision_state() -> decisions.DecisionState:
     """The decision before the first sample: the load is unknown."""
     numbers = np.full(decisions.N_NUMBERS, np.nan)
-    numbers[
-        [decisions.PHASE, decisions.CALLED, decisions.AT_ONCE, decisions.EXPLAINED, decisions.RESTART, decisions.SUDDEN]
-    ] = 0.0
+    zeros = (
+        decisions.PHASE,
+        decisions.CALLED,
+        decisions.AT_ONCE,
+        decisions.EXPLAINED,
+        decisions.RESTART,
+        decisions.SUDDEN,
+    )
+    numbers[list(zeros)] = 0.0
     numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
     numbers[decisions.LAST_BEYOND] = -np.inf
     return decisions.DecisionState(numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64))
