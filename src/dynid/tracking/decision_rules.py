@@ -30,8 +30,8 @@ class Rules(NamedTuple):
     """Slow change of mass that is announced, kg."""
     filling: float = 3.0
     """Longest time over which a load that changes little by little is compared with one that is held, s."""
-    haste: float = 25.0
-    """How fast such a load changes over how fast a held one may: by a quarter of a kilogram within a second."""
+    haste: float = 10.0
+    """How fast such a load changes over how fast a held one may: by a tenth of a kilogram within a second."""
     hold: float = 0.5
     """Time for which it must last, s."""
     confirm: float = 0.01
