@@ -28,9 +28,9 @@ STAGES = (
 
 
 LONG = (
-    "test_allocations.py", "test_contact.py", "test_design.py", "test_doctor_model.py", "test_friction_fit.py", "test_least_squares.py",
-    "test_live.py", "test_load.py", "test_real_logs.py", "test_report_browser.py", "test_retrieval.py",
-    "test_wrong_calls.py",
+    "test_allocations.py", "test_contact.py", "test_design.py", "test_doctor_model.py", "test_friction_fit.py",
+    "test_least_squares.py", "test_live.py", "test_load.py", "test_real_logs.py", "test_report_browser.py",
+    "test_retrieval.py", "test_wrong_calls.py",
 )  # fmt: skip
 """Files of the stages that spend minutes in loops or in a browser, or count memory, which the checks take too: others
 check the same types and shapes."""
