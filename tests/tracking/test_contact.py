@@ -18,7 +18,7 @@ from dynid.dynamics import (
 )
 from dynid.errors import TrackingError
 from dynid.tracking import ContactObserver, Sample
-from dynid.tracking.contact import momentum
+from dynid.tracking.contact import inertia_matrix, momentum
 from tests.robots import BATTERY
 
 PANDA = TorqueModel(load_robot("panda"))
@@ -73,6 +73,8 @@ def test_momentum_its_drift_and_gravity_are_those_of_the_lagrangian(robot, rng):
         momentum(observer._rows, np.array(motion.q[k]), np.array(motion.dq[k]), observer.theta, observer._work, out)
         for row, expected in zip(out, (M[k] @ motion.dq[k], C[k].T @ motion.dq[k], g[k]), strict=True):
             np.testing.assert_allclose(row, expected, rtol=1e-8, atol=1e-8 * max(1.0, np.max(np.abs(g))))
+        found = inertia_matrix(observer._rows, np.array(motion.q[k]), observer.theta, observer._work)
+        np.testing.assert_allclose(found, M[k], atol=1e-8 * max(1.0, np.max(np.abs(M))))
 
 
 @pytest.mark.parametrize("coupling", [0.0, 0.4])

@@ -76,6 +76,17 @@ def test_pick_and_place_are_announced_in_time_with_the_right_mass(motion):
         np.testing.assert_allclose(loads[late, 0], 2.0, rtol=0.1)
 
 
+def test_a_change_as_it_comes_does_not_make_a_sound_filter_look_over_confident():
+    motion = moving(8.0, 5)
+    share = ((motion.t >= 3.0) & (motion.t < 6.0)).astype(float)
+    watcher, events, _, nis = followed(motion, torque(motion, share))
+    assert [event.kind for event in events] == ["initial load", "pick", "place"]
+    assert np.mean(nis) > 1.5 * 7.0  # what nobody could have known counts in full here
+    assert watcher.health.nis_mean < 1.2 * 7.0
+    assert watcher.health.n_absorbed == motion.n_samples
+    assert not any("over-confident" in sentence for sentence in watcher.health.sentences)
+
+
 def test_the_load_is_a_body_at_every_sample():
     motion = moving(6.0, 8)
     share = ((motion.t >= 2.5) & (motion.t < 4.0)).astype(float)

@@ -73,6 +73,8 @@ MODULES = (
     "visibility",
     "filter",
     "health",
+    "nis_tally",
+    "hasty_changes",
     "checkpoint",
     "kinematics",
     "contact",

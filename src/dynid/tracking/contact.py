@@ -22,7 +22,7 @@ from numba import njit
 from dynid.arrays import Array, Bool, Float, Transform, freeze_arrays
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
-from dynid.tracking.rows import _move, needs_columns, pass_on, place, row_arrays, work_for
+from dynid.tracking.rows import RowArrays, Work, _move, needs_columns, pass_on, place, row_arrays, work_for
 from dynid.tracking.samples import Sample
 from dynid.tracking.terms import JointTerms, add_joint_terms
 
@@ -31,7 +31,7 @@ SETTLED = 3.0
 PAUSE = 5.0
 """Time between samples, over the time constant, after which the observer starts afresh."""
 
-__all__ = ["ContactObserver", "ContactReading", "MomentumObserver", "momentum"]
+__all__ = ["ContactObserver", "ContactReading", "MomentumObserver", "inertia_matrix", "momentum"]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -81,6 +81,17 @@ def momentum(a, q, dq, theta, w, out):
         if parent[i] >= 0:
             pass_on(Es[i], h, Xs[parent[i]])
             pass_on(Es[i], f, fs[parent[i]])
+
+
+def inertia_matrix(
+    a: RowArrays, q: Float[Array, " n_dof"], theta: Float[Array, " n_params"], w: Work
+) -> Float[Array, "n_dof n_dof"]:
+    """Inertia matrix of the bodies alone (kg·m² or kg), without rotors."""
+    M, out = np.zeros((len(q), len(q))), np.zeros((3, len(q)))
+    for i, unit in enumerate(np.eye(len(q))):
+        momentum(a, q, unit, theta, w, out)
+        M[:, i] = out[0]
+    return M
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})

@@ -14,11 +14,13 @@ from dynid.chain.inertia import INERTIAL_UNITS
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank, load_gauss
-from dynid.tracking.contact import momentum
+from dynid.tracking.contact import inertia_matrix
 from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_link, contact_torque
+from dynid.tracking.hasty_changes import HastyChanges
 from dynid.tracking.health import Health, health_sentences, nis_band
 from dynid.tracking.load import KNOCK, EventKind, LoadEstimate, LoadEvent
 from dynid.tracking.load_body import typical_bodies
+from dynid.tracking.nis_tally import NisTally
 from dynid.tracking.noise import TorqueNoise
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays
 from dynid.tracking.samples import Sample, TrackedParameters
@@ -39,10 +41,6 @@ KINDS: tuple[EventKind | None, ...] = (
 """Events by the codes of `decisions`."""
 EMPTY_STD = 0.05
 """σ of the mass of an empty hand, kg: a finger more or less."""
-SETTLED, HASTY_EVENTS = 2.0, 5
-"""Time (s) within which no arm takes two loads, and how often it may look so before the model is doubted."""
-UNFIT = "the model does not fit this arm or motion; identify it with motions like these"
-"""What is to be said then."""
 HEAVY_TAILS = 1.5
 """Squared residuals over those of a Gaussian, far out: friction errors are no Gaussian noise."""
 
@@ -244,9 +242,7 @@ class LoadWatcher:
         """Samples in the estimate."""
         self.n_skipped = 0
         """Samples left out: a motion that is not finite, or time that does not go on."""
-        self._nis_sum, self._n_inside = 0.0, 0
-        self._n_changes, self._n_hasty, self._changed_at = 0, 0, -np.inf
-        self._band: tuple[float, float] = self.band
+        self._changes, self._tally = HastyChanges(), NisTally(self.band)
 
     def __repr__(self) -> str:
         touched = ", in contact" if self.in_contact else ""
@@ -312,16 +308,16 @@ class LoadWatcher:
 
     @property
     def health(self) -> Health:
-        """How far the filters can be believed: NIS of the whole run against its band, samples that went wrong."""
-        n, rows = self.n_absorbed, self.options.n_rows
+        """How far the filters can be believed: NIS of the run, but for changes as they came, against its band."""
+        n, rows = self._tally.n, self.options.n_rows
         found = Health(
             n_absorbed=self.n_absorbed,
             n_not_finite=self.n_skipped,
             n_backwards=0,
             n_jumps=0,
-            nis_mean=self._nis_sum / n if n else np.nan,
+            nis_mean=self._tally.mean,
             nis_band=nis_band(n, rows),
-            nis_share=self._n_inside / n if n else np.nan,
+            nis_share=self._tally.share,
             at_bound=(),
             starved=(),
             unobservable=(),
@@ -330,9 +326,7 @@ class LoadWatcher:
         said = health_sentences(found, n, rows)
         if self.n_absorbed and not self.known:
             said = (*said, "the motion has not shown the load yet; move joints against gravity")
-        if self._n_hasty >= HASTY_EVENTS and 2 * self._n_hasty > self._n_changes:
-            said = (*said, f"{self._n_changes} loads and contacts, most within {SETTLED:g} s of one another: {UNFIT}")
-        return replace(found, sentences=said)
+        return replace(found, sentences=(*said, *self._changes.sentences))
 
     def hear(self, sample: Sample) -> tuple[LoadEvent, ...]:
         """Take one sample as it is measured (q, dq and torque, SI), for contacts; say what happened."""
@@ -361,9 +355,8 @@ class LoadWatcher:
             self.n_skipped += 1
             return heard
         self.n_absorbed += 1
-        low, high = self._band
-        self._nis_sum += self.state.t[2]
-        self._n_inside += low <= self.state.t[2] <= high
+        if self.decision.numbers[decisions.PHASE] != decisions.SUSPECT:
+            self._tally.add(float(sample.t), float(self.state.t[2]))
         return (*heard, *self._events(float(sample.t)))
 
     def _events(self, t: float) -> tuple[LoadEvent, ...]:
@@ -373,8 +366,9 @@ class LoadWatcher:
         found = tuple(self._event(KINDS[int(code)], t) for code in codes if code != decisions.NO_EVENT)
         for event in found:
             if event.kind not in ("initial load", "contact over"):
-                self._n_changes, self._n_hasty = self._n_changes + 1, self._n_hasty + (t - self._changed_at < SETTLED)
-                self._changed_at = t
+                self._changes.hear(t)
+            if event.kind in ("pick", "place", "contact"):
+                self._tally.take_back(float(self.decision.numbers[decisions.BEGAN]))
         return found
 
     def _event(self, kind: EventKind | None, t: float) -> LoadEvent:
@@ -392,17 +386,9 @@ class LoadWatcher:
         seen = self.contact.jumps.value if n[decisions.SUDDEN] > 0.0 else np.array([torque, self.contact.band])
         torque, band = seen.copy() if now else self.contact.peak.copy()
         robot = self.options.model.robot
-        link = contact_link(robot, self._inertia(), self._q, torque, band)
+        M = self.bands.rotor + inertia_matrix(self.constants.rows, self._q, self.contact.theta, self.memory.work)
+        link = contact_link(robot, M, self._q, torque, band)
         nature: Literal["knock", "push"] = "knock" if n[decisions.RISE] < KNOCK else "push"
         delay = t - float(n[decisions.BEGAN]) if kind == "contact" else np.nan
         force = contact_force(robot, self._q, link, torque, band)
         return LoadEvent(kind, t, mass, torque, std, delay, robot.link_names[link], force, nature)
-
-    def _inertia(self) -> Float[Array, "n_dof n_dof"]:
-        """Inertia matrix of arm, load and rotors now, kg·m² or kg."""
-        n, out = len(self._q), np.zeros((3, len(self._q)))
-        M = np.array(self.bands.rotor)
-        for i, unit in enumerate(np.eye(n)):
-            momentum(self.constants.rows, self._q, unit, self.contact.theta, self.memory.work, out)
-            M[:, i] += out[0]
-        return M
