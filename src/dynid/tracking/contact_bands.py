@@ -89,7 +89,7 @@ class BandState(NamedTuple):
     usual: Array
     """(n_dof,) mean square of the external torque over the last seconds without contact, (N·m)²."""
     p: Array
-    """(n_dof,) momentum at the sample before."""
+    """(n_dof,) momentum at the sample before; the first is nan where that was of another load."""
     rate: Array
     """(n_dof,) its rate there."""
     drive: Array
@@ -139,7 +139,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
         return np.nan
     fresh = np.isnan(o.numbers[0])
     dt = 0.0 if fresh else t - o.numbers[0]
-    fresh = fresh or dt > PAUSE / k.gain
+    fresh = fresh or dt > PAUSE / k.gain or np.isnan(o.p[0])
     last = c.theta.shape[0] - 10
     for a in range(10):
         o.theta[last + a] = s.pi[NOTHING, a]
@@ -163,7 +163,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
         drive = tau[j] - friction + o.out[1, j] - o.out[2, j]
         lost = np.isnan(drive)
         before = drive if np.isnan(o.drive[j]) else o.drive[j]
-        rate = 0.0 if dt == 0.0 else (p - o.p[j]) / dt
+        rate = o.rate[j] if fresh else (p - o.p[j]) / dt
         near = abs(dq[j]) < k.standstill_speed[j]
         o.near[j] = 1.0 if near else 0.0
         still = k.standstill[j] * k.standstill[j] if near else 0.0

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Rules"]
+__all__ = ["LOW_SHARE", "SETTLING", "STILL_SUDDEN", "SUSPICIOUS", "Rules"]
+
+STILL_SUDDEN = 0.4
+"""Statistic of a sudden contact over its threshold below which it no longer lasts."""
+SUSPICIOUS = 0.5
+"""Statistic of a jump over its threshold from which on likelihoods are compared: a load that comes at rest may hide in
+friction."""
+LOW_SHARE = 0.25
+"""Sum of squares over its threshold below which nothing has begun yet."""
+SETTLING = 0.9
+"""Standard deviation of mass over that of the announcement, below which the announcement is refined."""
 
 
 class Rules(NamedTuple):

@@ -20,8 +20,8 @@ from numba import njit
 from dynid.arrays import Array
 from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.contact_bands import load_like, observe_contact
-from dynid.tracking.contact_jumps import CALM, SIZE, forget_jumps
-from dynid.tracking.decision_rules import Rules
+from dynid.tracking.contact_jumps import CALM, SIZE
+from dynid.tracking.decision_rules import LOW_SHARE, SETTLING, STILL_SUDDEN, SUSPICIOUS, Rules
 from dynid.tracking.hypotheses import branch_contact, branch_filling, branch_load, copy_filter, release_contact
 from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
 
@@ -46,17 +46,11 @@ UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
 """Phases: the load is not known yet; it is; something happened; something touches the arm."""
 (
     PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, AT_ONCE, EXPLAINED,
-    ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT, LOW, RISE, BEGAN, SUDDEN, JUMPED, LED,
+    ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT, LOW, RISE, BEGAN, SUDDEN, JUMPED, WEAK,
 ) = range(22)  # fmt: skip
 """Places of the running numbers."""
 N_NUMBERS = 22
 """How many there are."""
-STILL_SUDDEN = 0.4
-"""Statistic of a sudden contact over its threshold below which it no longer lasts."""
-LOW_SHARE = 0.25
-"""Sum of squares over its threshold below which nothing has begun yet."""
-SETTLING = 0.9
-"""Standard deviation of mass over that of the announcement, below which the announcement is refined."""
 NEWTON_STEPS = 2
 """Of the load towards its maximum a posteriori, per sample."""
 
@@ -104,18 +98,18 @@ def _rebranch(c, s, m, d, t):
 def _follow(s, d, r, t):
     """The load is known: be ready for one that changes little by little."""
     branch_filling(s, r.haste)
-    d.numbers[PHASE], d.numbers[BRANCHED], d.numbers[LED] = KNOWN, t, 0.0
+    d.numbers[PHASE], d.numbers[BRANCHED], d.numbers[WEAK] = KNOWN, t, 0.0
 
 
 @called_kernel
 @no_type_check
-def _save(s, d, r, t, lead):
+def _save(s, d, r, t):
     """Keep what the first filter is now for a while."""
     n = d.numbers
     if t - n[SAVED_AT] >= r.keep or np.isnan(n[SAVED_AT]):
         copy_filter(s, SAVED, OLDER)
         copy_filter(s, NOTHING, SAVED)
-        n[OLDER_AT], n[SAVED_AT], n[LED] = n[SAVED_AT], t, lead
+        n[OLDER_AT], n[SAVED_AT] = n[SAVED_AT], t
 
 
 @called_kernel
@@ -187,15 +181,12 @@ def _slow_change(s, d, r, t):
 
 @called_kernel
 @no_type_check
-def _raise_suspicion(c, s, m, d, r, t, onset):
-    source = SAVED if d.numbers[SAVED_AT] < onset - r.lead else OLDER
+def _raise_suspicion(c, s, m, d, r, t):
+    source = SAVED if d.numbers[SAVED_AT] < d.numbers[ONSET] - r.lead else OLDER
     branch_load(c, s, m, source)
     branch_contact(c, s, m, source)
     d.numbers[BRANCHED] = t
-    d.active[CONTACT], d.numbers[PHASE] = True, SUSPECT
-    if np.isnan(d.numbers[ONSET]):
-        d.numbers[BEGAN] = onset
-    d.numbers[ONSET] = np.nan
+    d.active[CONTACT], d.numbers[PHASE], d.numbers[ONSET] = True, SUSPECT, np.nan
 
 
 @called_kernel
@@ -203,15 +194,13 @@ def _raise_suspicion(c, s, m, d, r, t, onset):
 def _known(c, s, m, d, r, t, lead):
     n = d.numbers
     if t >= n[ONSET] + r.lag:
-        _raise_suspicion(c, s, m, d, r, t, n[ONSET])
+        _raise_suspicion(c, s, m, d, r, t)
         return
     if n[CALLED] == 2.0:
         n[CALLED] = 0.0
-    if lead > r.evidence and lead - n[LED] > 0.5 * lead:
-        # It changed just now, not little by little: compare from before that on.
-        _raise_suspicion(c, s, m, d, r, t, t - r.keep)
-        return
-    _save(s, d, r, t, lead)
+    _save(s, d, r, t)
+    if not np.isnan(n[ONSET]):
+        return  # what has begun is compared soon, from before it on; until then nothing follows it
     if lead > r.evidence:
         copy_filter(s, PICKED, NOTHING)
     if lead > r.evidence or t - n[BRANCHED] >= r.filling:
@@ -223,6 +212,13 @@ def _known(c, s, m, d, r, t, lead):
 @no_type_check
 def _suspect(c, s, m, d, r, t, nothing, picked, contact):
     n = d.numbers
+    if t >= n[ONSET] + r.lag:
+        _raise_suspicion(c, s, m, d, r, t)
+        return
+    if n[WEAK] > 0.0:
+        _save(s, d, r, t)
+    if not np.isnan(n[ONSET]):
+        return
     age = t - n[BRANCHED]
     seen = n[LAST_BEYOND] > n[BRANCHED] - r.decide
     # A jump that never left the band has not come back to it either.
@@ -303,13 +299,21 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
 
 @called_kernel
 @no_type_check
+def _free(d):
+    """Whether nothing has begun yet, but for what may be noise."""
+    return d.numbers[PHASE] == KNOWN or d.numbers[WEAK] > 0.0
+
+
+@called_kernel
+@no_type_check
 def _jumped(k, o, d, r, t):
     """Whether the external torque has jumped, be it by a contact or by a load."""
     n, size, level = d.numbers, o.jumps.numbers[SIZE], k.jumps.threshold
     if size < LOW_SHARE * level:
         o.jumps.numbers[CALM] = t
+    enough = size >= (SUSPICIOUS * level if n[PHASE] == KNOWN else level)
     calm = o.jumps.numbers[CALM]
-    return n[PHASE] == KNOWN and size >= level and t - n[EXPLAINED] >= r.decide and t - calm <= r.sudden
+    return _free(d) and enough and t - n[EXPLAINED] >= r.decide and t - calm <= r.sudden
 
 
 @called_kernel
@@ -318,7 +322,7 @@ def _sudden(k, o, c, s, m, d, r, jumped):
     """Whether the external torque has jumped as no load makes it jump, or still is where it has jumped to."""
     if d.numbers[CALLED] == 1.0:
         return o.jumps.numbers[SIZE] > STILL_SUDDEN * k.jumps.threshold
-    if not jumped:
+    if not jumped or o.jumps.numbers[SIZE] < k.jumps.threshold:
         return False
     value = o.jumps.value
     return load_like(k, o, c, s, m, value[0], value[1], mass_std(s, NOTHING), r.likeness) > r.evidence
@@ -331,11 +335,9 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     d.events[0], d.events[1] = NO_EVENT, NO_EVENT
     n = d.numbers
     if n[RESTART] > 0.0:
-        # The load is another one: what it pulled with until now is no external torque.
-        n[RESTART], o.numbers[2] = 0.0, 0.0
-        forget_jumps(o.jumps)
-        for j in range(q.shape[0]):
-            o.r[j] = 0.0
+        # The load is another one, and so is its momentum: what it pulled with until now is no external torque.
+        n[RESTART], n[EXPLAINED], o.numbers[2] = 0.0, t, 0.0
+        o.p[0] = np.nan
     dt = t - o.numbers[0]
     total = observe_contact(k, o, c, s, m, t, q, dq, tau, n[CALLED] == 1.0)
     if np.isfinite(total) and np.isfinite(dt):
@@ -344,13 +346,14 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     if n[PHASE] == UNKNOWN or np.isnan(total):
         return
     # What begins must be more than the model may get wrong of a change of torque.
-    strong = total > k.threshold and (n[PHASE] != KNOWN or o.numbers[4] > k.threshold)
+    free = _free(d)
+    strong = total > k.threshold and (not free or o.numbers[4] > k.threshold)
     jumped = not strong and _jumped(k, o, d, r, t)
     sudden = not strong and _sudden(k, o, c, s, m, d, r, jumped)
     beyond = strong or sudden
     if total < LOW_SHARE * k.threshold:
         n[LOW] = t
-        if n[PHASE] == KNOWN and n[CALLED] == 0.0:
+        if free and n[CALLED] == 0.0:
             o.numbers[3] = 0.0
     if not beyond:
         n[BEYOND] = np.nan
@@ -358,6 +361,7 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
             # May be a load: the likelihoods decide, from before the jump on.
             n[ONSET], n[QUIET], n[BEGAN] = t, np.inf, min(n[LOW], o.jumps.numbers[CALM])
             n[RISE], n[JUMPED] = t - n[BEGAN], t
+            n[WEAK] = 1.0 if o.jumps.numbers[SIZE] < k.jumps.threshold else 0.0
         if t - n[LAST_BEYOND] > r.clear and n[PHASE] >= SUSPECT and not n[QUIET] <= t:
             n[QUIET] = n[LAST_BEYOND] + 0.5 * r.clear
             if n[CALLED] == 1.0:
@@ -365,15 +369,16 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
                 _say(d, CONTACT_OVER)
         return
     n[LAST_BEYOND] = t
-    if n[PHASE] == KNOWN and t - n[EXPLAINED] < r.clear:
+    if free and t - n[EXPLAINED] < r.clear:
         return  # the observer is still on its way to the new load
     if np.isnan(n[BEYOND]):
         n[BEYOND] = t
-    if n[PHASE] == KNOWN and np.isnan(n[ONSET]):
+    if free and np.isnan(n[ONSET]):
         n[ONSET], n[QUIET], n[BEGAN] = n[BEYOND], np.inf, n[LOW]
         if sudden:
             n[BEGAN] = min(n[LOW], o.jumps.numbers[CALM])
         n[RISE] = n[BEYOND] - n[BEGAN]
+    n[WEAK] = 0.0
     if n[QUIET] <= t:
         n[QUIET] = np.inf
     # Slow errors of load and friction come slowly; so do contacts that can wait for the likelihoods.

@@ -129,6 +129,7 @@ def decision_state() -> decisions.DecisionState:
         decisions.EXPLAINED,
         decisions.RESTART,
         decisions.SUDDEN,
+        decisions.WEAK,
     )
     numbers[list(zeros)] = 0.0
     numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
