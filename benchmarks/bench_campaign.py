@@ -27,6 +27,8 @@ from dynid.writers.urdf import urdf_text
 N_RUNS, N_TIMED = 1000, 240
 """Runs of the whole campaign, and of the part whose throughput is measured on one and on two workers."""
 ROBOTS = ("planar2r", "panda", "spatial2r", "wam7")
+SMALL = ("planar2r", "spatial2r")
+"""Robots of a quick run, which is about the cluster and not about the arms."""
 DURATION, RATE = 6.0, 100.0
 """Length of a log, s, and its samples a second."""
 DEFAULTS = '[defaults]\nfriction = "viscous+coulomb+offset"\nforce = true\n'
@@ -120,10 +122,10 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait(timeout=20.0)
 
 
-def manifests(folder: Path, n_runs: int, n_timed: int) -> tuple[Path, Path]:
+def manifests(folder: Path, names: tuple[str, ...], n_runs: int, n_timed: int) -> tuple[Path, Path]:
     """Variants of built-in robots, links off by up to a fifth, a log of each; a manifest of the first, and of all."""
     entries = []
-    robots = [dynid.load_robot(name) for name in ROBOTS]
+    robots = [dynid.load_robot(name) for name in names]
     for k in range(n_runs):
         robot, rng = robots[k % len(robots)], np.random.default_rng(k)
         place = folder / f"arm{k:04d}"
@@ -217,7 +219,7 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "arms").mkdir()
-        timed, whole = manifests(folder / "arms", n_runs, n_timed)
+        timed, whole = manifests(folder / "arms", SMALL if quick else ROBOTS, n_runs, n_timed)
         one, two = (spent(timed, folder / "timed", n_workers) for n_workers in (1, 2))
         yield Line(f"{n_timed} runs: one dask worker over two", one.wall / two.wall, None if quick else 1.8)
         yield Line("CPU time of a run: on two workers over on one", two.workers / one.workers)

@@ -33,6 +33,8 @@ RATE = 1000.0
 """Samples per second of the source, Hz."""
 N_WARM = 1600
 """Samples before anything is measured, while everything is compiled."""
+QUIET, QUICK_QUIET = 2.0, 0.5
+"""Silence behind which everything that was sent has been taken, s; the second in a quick run."""
 N_SHOWN = 30_000
 """Samples that come while pages open and close."""
 FRICTION = "viscous+coulomb+offset+tanh+stribeck+load+presliding"
@@ -87,7 +89,7 @@ def messages(known: IdentifiedModel, seconds: float) -> list[bytes]:
     return [pack_message(sample, number=k) for k, sample in enumerate(samples)]
 
 
-def watched(known: IdentifiedModel, rows: list[bytes], seconds: float, *, page: bool) -> dict[str, float]:
+def watched(known: IdentifiedModel, rows: list[bytes], seconds: float, quiet: float, *, page: bool) -> dict[str, float]:
     """One run: what was lost, how late estimates are, how often the page was renewed, what it cost."""
     latencies: list[float] = []
     feed = UdpFeed(0, StreamMessages(7), patient=True)
@@ -123,7 +125,7 @@ def watched(known: IdentifiedModel, rows: list[bytes], seconds: float, *, page: 
             seen, updates = _seen(tab), _updates(shown) - updates
             process, estimation = time.process_time() - cpu, run.cpu_seconds() - thread_cpu
             waited = _waited() - waited
-            _drained(run)
+            _drained(run, quiet)
             found = {
                 "sent": sent,
                 "lost": sent - (run.view.counts.n_samples - n_before),
@@ -142,12 +144,12 @@ def watched(known: IdentifiedModel, rows: list[bytes], seconds: float, *, page: 
     return found
 
 
-def _drained(run: LiveRun) -> None:
-    """Wait until everything that has come is in the estimate: on a busy machine that is late, and not lost."""
+def _drained(run: LiveRun, quiet: float = QUIET) -> None:
+    """Wait until nothing has come for `quiet` s: on a busy machine an estimate is late, and not lost."""
     before = -1
     while run.intake.counts.n_samples != before:
         before = run.intake.counts.n_samples
-        time.sleep(2.0)
+        time.sleep(quiet)
 
 
 def _warm(port: int, rows: list[bytes]) -> None:
@@ -207,7 +209,8 @@ def _seen(tab: Any) -> float:
 class _Source:
     """A sender of the binary layout into a run, which counts what is taken."""
 
-    def __init__(self, known: IdentifiedModel, rows: list[bytes]) -> None:
+    def __init__(self, known: IdentifiedModel, rows: list[bytes], quiet: float = QUIET) -> None:
+        self._quiet = quiet
         feed = UdpFeed(0, StreamMessages(7), patient=True)
         self.run = LiveRun(known, SampleIntake(feed), TrackingOptions(payload=True, rate=RATE), measured_rate=False)
         self._rows, self._address = rows, ("127.0.0.1", feed.port)
@@ -232,7 +235,7 @@ class _Source:
             if k % 20 == 19:
                 time.sleep(20.0 / RATE)
         if settle:
-            _drained(self.run)
+            _drained(self.run, self._quiet)
         return self.run.intake.counts.n_samples - before
 
     def throw(self, junk: bytes) -> None:
@@ -247,7 +250,7 @@ class _Source:
 
 def faults(known: IdentifiedModel, rows: list[bytes], *, quick: bool) -> Iterator[Item]:
     """A source that does everything wrong, one thing after the other; the run must go on and count right."""
-    source = _Source(known, rows)
+    source = _Source(known, rows, QUICK_QUIET if quick else QUIET)
     run = source.run
     source.send(500, settle=False)
     yield Line("source killed: shown after", _until(lambda: run.view.state == "silent"), 1, "s", "at most")
@@ -370,20 +373,16 @@ def run(*, quick: bool = False) -> Iterator[Item]:
     """The page at 1 kHz, the fault table, and memory."""
     known = known_arm()
     rows = messages(known, 4.0 if quick else 20.0)
-    seconds = 3.0 if quick else SECONDS
-    found = watched(known, rows, seconds, page=not quick)
+    seconds, quiet = (1.0, QUICK_QUIET) if quick else (SECONDS, QUIET)
+    found = watched(known, rows, seconds, quiet, page=not quick)
     yield Line(f"samples lost of {found['sent']:.0f} at 1 kHz", found["lost"], 0, "", "at most")
     yield Line("latency source → estimate, median", found["latency ms"], 2.0, "milliseconds", "at most")
     yield Line("latency, 99 %", found["latency p99 ms"], unit="milliseconds")
     yield Line("latency, worst", found["latency worst ms"], unit="milliseconds")
     if not quick:
         yield Line("page renewed by the server", found["updates"], 20, "1/s")
-        yield Line(
-            "page changed in the browser (1280 × 800, drawn without a graphics card)",
-            found["browser updates"],
-            20,
-            "1/s",
-        )
+        drawn = "page changed in the browser (1280 × 800, drawn without a graphics card)"
+        yield Line(drawn, found["browser updates"], 20, "1/s")
     yield Line("CPU of the estimation, of one core", found["estimation"], 60, "%", "at most")
     yield Line("CPU of the whole process, of one core", found["process"], unit="%")
     yield Line("time that its threads waited for a core, of one core", found["waited"], unit="%")

@@ -36,7 +36,7 @@ def run(*, quick: bool) -> Iterator[Item]:
 
 def ur5e_lines(*, quick: bool) -> Iterator[Item]:
     """The plain command on arms of MuJoCo, exported to MJCF, loaded in MuJoCo, on a motion it has not seen."""
-    seconds = 6.0 if quick else 20.0
+    seconds = 2.5 if quick else 20.0
     truths = [(UR5E, 0)] if quick else [*((UR5E, seed) for seed in range(6)), (IIWA14, 0), (IIWA14, 1)]
     cells: list[tuple[str, ...]] = []
     for arm, seed in truths:

@@ -26,12 +26,13 @@ import contextlib, sys
 from dynid.cli import main
 
 workers = sys.argv[1]
+given = "--friction viscous+coulomb+offset --lowpass 9"  # the first identification searches for these
 commands = {
     "simulate": "simulate panda --out log.csv --duration 12 --rate 200 --seed 1",
     "excite": "excite planar2r --out traj.csv --restarts 2 --time-budget 600 --seed 4",
     "identify": "identify panda log.csv --out result --validate log.csv",
-    "robust": "identify panda log.csv --out robust --estimator robust",
-    "bootstrap": f"identify panda log.csv --out draws --estimator ols --bootstrap 6 --lowpass 9 --workers {workers}",
+    "robust": f"identify panda log.csv --out robust --estimator robust {given}",
+    "bootstrap": f"identify panda log.csv --out draws --estimator ols --bootstrap 6 {given} --workers {workers}",
     "retrieve": f"retrieve result/model.json --out full --runs 2 --workers {workers}",
     "validate": "validate result/model.json log.csv",
     "track": "track result/model.json log.csv --until 2",

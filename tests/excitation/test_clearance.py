@@ -245,6 +245,7 @@ def test_motions_keep_their_clearance_at_10_khz(seed):
     assert dense_excess(found.limit, motion.trajectory) <= 0.0
 
 
+@pytest.mark.whole
 def test_the_panda_stays_above_its_table_and_out_of_a_box_and_is_still_excited():
     robot = load_robot("panda")
     box = KeepOut(np.array([0.35, -0.3, 0.0]), np.array([0.9, 0.3, 0.5]))

@@ -89,6 +89,7 @@ def weighed(seed: int, noise: ResidualStatistics, gain_error: float = 0.0) -> Pa
     ],
     ids=["2 s of memory", "2 % gains"],
 )
+@pytest.mark.whole
 def test_intervals_hold_the_mass_of_the_load(noise: ResidualStatistics, gain_error: float) -> None:
     found = [weighed(seed, noise, gain_error) for seed in range(24)]
     z = np.array([(load.free[0] - MASS) / load.mass_std for load in found])

@@ -39,6 +39,7 @@ def test_the_low_pass_is_a_butterworth_filter():
     assert len(low_pass_weights(None, 250.0)) == len(low_pass_weights(120.0, 250.0)) == 0
 
 
+@pytest.mark.whole
 def test_filtered_rows_say_the_same_as_rows_and_the_order_of_samples_does_not_matter():
     log = recording()
     motion, tau = TrackingSession(identified(), log).samples_of(log)
@@ -152,6 +153,7 @@ def test_a_motion_without_a_period_is_told():
     assert error(run.model.theta) < 0.02
 
 
+@pytest.mark.whole
 def test_filters_side_by_side_on_one_log():
     log = recording()
     result = dynid.track(identified(), log, from_wrong=0.2, compare=True, settle=1.0, until=6.0)
@@ -185,6 +187,7 @@ def test_a_comparison_needs_a_log_of_torques():
         dynid.track(identified(), recording(), compare=True, settle=7.9)
 
 
+@pytest.mark.whole
 def test_bounds_are_kept_and_a_start_outside_is_refused():
     m2 = float(THETA[10])
     heavier = identified(theta=np.where(np.arange(MODEL.n_params) < 20, 1.4 * THETA, THETA))
@@ -253,6 +256,7 @@ def test_one_pass_over_a_real_log_comes_to_the_batch_fit(ur10e):
 
 
 @pytest.mark.data
+@pytest.mark.whole
 def test_faults_in_a_real_log_cost_what_they_hide(ur10e):
     folder, start, _ = ur10e
     log = tracked_source(start, folder / "30s12h.csv.gz", start.settings, None, 15.0)
@@ -282,6 +286,7 @@ def test_faults_in_a_real_log_cost_what_they_hide(ur10e):
 
 
 @pytest.mark.data
+@pytest.mark.whole
 def test_a_filter_stopped_and_resumed_over_real_logs_is_one_filter(ur10e, tmp_path):
     folder, start, _ = ur10e
     log, path = folder / "30s12h.csv.gz", tmp_path / "arm.npz"

@@ -199,6 +199,7 @@ def test_base_and_links_are_found_together(robot, states, measure, file_knows):
 
 
 @pytest.mark.parametrize("states", ["links", "entries"])
+@pytest.mark.whole
 def test_a_sensor_that_was_tared_with_the_arm_on_it_biases_nothing(robot, states):
     data = log(robot, base=BODY)
     truth, rest = known(robot), Motion.at_rest(np.array([[0.4, -0.3, 0.8]]))
@@ -235,6 +236,7 @@ def test_without_the_base_among_the_states_the_links_are_wrong(robot):
     assert errors[1] > 10.0 * errors[0]
 
 
+@pytest.mark.whole
 def test_a_second_run_and_the_load_watch_use_the_base_of_the_first(robot, tmp_path):
     first = dynid.track(known(robot), log(robot, base=BODY), measure="both").model
     save_model(first, tmp_path / "model.json")

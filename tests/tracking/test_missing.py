@@ -40,6 +40,7 @@ def spoilt(log, rng, *, share=0.02):
     return found
 
 
+@pytest.mark.whole
 def test_what_is_missing_is_counted_by_joint_in_text_json_and_report(tmp_path, capsys):
     save_model(identified(), tmp_path / "model.json")
     log = recording()
@@ -77,6 +78,7 @@ def test_a_log_with_holes_ends_where_the_whole_one_does(options, rng):
     assert np.all(np.abs(found.parameters.values - clean.parameters.values) <= 3.0 * spread)
 
 
+@pytest.mark.whole
 def test_late_doubled_and_lost_rows_and_a_clock_that_starts_again_are_followed_and_said(rng):
     log = recording(wrench=False)
     n, place = log.n_samples, np.arange(log.n_samples, dtype=float)

@@ -96,6 +96,7 @@ def test_a_column_map_with_an_order_of_its_own_is_left_alone(tmp_path):
     assert choose_arm(read_bodies(tmp_path / "arm.urdf"), log, columns, lock={}, tip=None).columns is columns
 
 
+@pytest.mark.whole
 def test_locks_and_tips_live_in_the_model(tmp_path):
     robot, log = tmp_path / "arm.urdf", tmp_path / "log.csv"
     origin = '<origin xyz="0.1 0 0.3" rpy="0.2 0.9 1.1"/>'

@@ -142,6 +142,7 @@ def test_exit_codes(nominal, tmp_path):
 
 
 @pytest.mark.data
+@pytest.mark.whole
 def test_published_columns(data_dir, tmp_path):
     facts = json.loads((data_dir / "wam7" / "wam7_notebook_results.json").read_text())
     wam = {row["param"]: row["feasible_extra"] for row in facts["base_table"]}

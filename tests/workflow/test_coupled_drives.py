@@ -54,6 +54,7 @@ def hints(robot, log):
     return [f for f in dynid.examine(robot, log).findings if f.code == "coupled-drives"]
 
 
+@pytest.mark.whole
 def test_two_residuals_that_show_one_motor_are_a_hint_and_its_file_repairs_the_fit(arm, rng, tmp_path):
     for motors in (False, True):
         log = log_of(arm, rng, -1.0, motors=motors)

@@ -1,11 +1,14 @@
 import json
 
+import pytest
+
 import dynid
 from dynid.cli import main
 from dynid.prose import plain
 from dynid.writers.demo import demo
 
 
+@pytest.mark.whole
 def test_the_call_and_the_command_give_the_same_bytes(tmp_path, monkeypatch, capsys):
     for name in ("call", "command"):
         (tmp_path / name).mkdir()

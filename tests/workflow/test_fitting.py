@@ -80,6 +80,7 @@ def test_slow_estimators_are_stood_in_for():
 
 
 @pytest.mark.data
+@pytest.mark.whole
 def test_friction_of_an_arm_without_inertias_does_not_hang_on_rounding(data_dir, rng):
     folder = data_dir / "kr300"
     robot = dynid.load_robot(folder / "robot.toml")

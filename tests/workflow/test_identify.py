@@ -53,6 +53,7 @@ def test_three_lines_are_the_main_job(logs, tmp_path):
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
+@pytest.mark.whole
 def test_files_recordings_and_arrays_give_the_same_model(logs, result):
     robot = load_robot("planar2r")
     recording = read_recording(logs / "run1.csv", robot.joint_names)
@@ -63,6 +64,7 @@ def test_files_recordings_and_arrays_give_the_same_model(logs, result):
         np.testing.assert_array_equal(other.model.theta, result.model.theta)
 
 
+@pytest.mark.whole
 def test_every_log_is_parsed_once_the_robot_file_once_and_base_parameters_once_a_model(logs, tmp_path, monkeypatch):
     counts: dict[str, int] = {}
 
@@ -174,6 +176,7 @@ def test_predictions_carry_a_band(result):
         dynid.predict(result.model, q, q, q[:, :1])
 
 
+@pytest.mark.whole
 def test_all_logs_behind_validate_are_held_out(logs, tmp_path):
     given = ("identify", "planar2r", logs / "run1.csv", "--validate", logs / "run2.csv", logs / "run3.csv")
     code, content = run_json(*given, "--out", tmp_path)
@@ -182,6 +185,7 @@ def test_all_logs_behind_validate_are_held_out(logs, tmp_path):
     assert content["train"]["log"] == str(logs / "run1.csv")
 
 
+@pytest.mark.whole
 def test_run_json_has_the_hash_of_every_input(logs, tmp_path):
     columns = tmp_path / "map.toml"
     columns.write_text('units.q = "rad"\n')

@@ -55,6 +55,7 @@ def identified(folder: Path, friction: str) -> str:
 
 
 @pytest.mark.parametrize("friction", ["viscous+tanh", "viscous+sigmoid", "viscous+coulomb+stribeck", "viscous+mujoco"])
+@pytest.mark.whole
 def test_an_exported_file_moves_in_mujoco_as_its_model_does_or_is_not_written(friction, tmp_path, capsys):
     model, out = identified(tmp_path, friction), tmp_path / "arm.xml"
     code = main(["export", model, "--to", "mjcf", "--out", str(out), "--json"])

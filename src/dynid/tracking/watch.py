@@ -158,7 +158,8 @@ class LoadWatch:
             standstill_speed=np.array(noise.standstill_speed),
             drift=drift,
             doubt_links=np.hstack([doubts[:, : model.n_inertial], np.zeros((len(doubts), 10))]),
-            doubt_own=doubts[:, model.n_inertial :].reshape(len(doubts), n, len(model.terms)),
+            # A view of a read-only array would be another type, for which numba compiles the whole watcher anew.
+            doubt_own=np.array(doubts[:, model.n_inertial :], order="C").reshape(len(doubts), n, len(model.terms)),
             drift_time=600.0,
             walk=self.walk * self.scale,
             jump=np.linalg.cholesky(self.prior(0.5 * self.max_mass)).T.copy(),
