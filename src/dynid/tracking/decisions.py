@@ -275,7 +275,8 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
     """One sample with its accelerations into the load filters, and what follows; False where it is skipped."""
     d.events[0], d.events[1] = NO_EVENT, NO_EVENT
     first = np.isnan(s.t[0])
-    if not absorb_sample(c, s, m, t, q, dq, ddq, tau, d.active, NEWTON_STEPS, d.distance):
+    adapt = not d.active[CONTACT] and np.isnan(d.numbers[ONSET])
+    if not absorb_sample(c, s, m, t, q, dq, ddq, tau, d.active, adapt, NEWTON_STEPS, d.distance):
         return False
     if first:
         d.numbers[STARTED] = t

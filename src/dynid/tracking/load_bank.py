@@ -369,8 +369,8 @@ def _absorb(c, s, b, m, tau, dt, adapt):
 
 @called_kernel
 @no_type_check
-def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
-    """One sample into the filters that are `active`; False where time does not go on or a motion is not finite."""
+def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, adapt, n_newton, distance):
+    """One sample into the `active` filters, and into the noise if `adapt`; False where it has no new time or motion."""
     good = np.isfinite(t) and not t <= s.t[0]
     for j in range(q.shape[0]):
         good = good and np.isfinite(q[j]) and np.isfinite(dq[j]) and np.isfinite(ddq[j])
@@ -389,7 +389,7 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, n_newton, distance):
         if b == NOTHING:
             doubt_arm(c, s, m)
         _time_update(c, s, b, dt, dq, m)
-        nis = _absorb(c, s, b, m, tau, dt, b == NOTHING and not active[CONTACT] and s.touched[b] == 0.0)
+        nis = _absorb(c, s, b, m, tau, dt, adapt and b == NOTHING and s.touched[b] == 0.0)
         # One body a sample: between two samples a load moves by far less than it is unsure by.
         if int(s.t[1] % 2) == b % 2:
             distance[b] = nearest_body(s.p[b], s.U[b], s.D[b], c.limits, n_newton, s.pi[b], m.body)
