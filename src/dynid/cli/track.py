@@ -136,7 +136,7 @@ def track(
     live = sys.stdout.isatty() and not json
     with ExitStack() as stack:
         view = stack.enter_context(Live(console=Console(), refresh_per_second=8)) if live else None
-        step = stack.enter_context(progress("following the log", quiet=live))
+        step = stack.enter_context(progress("preparing the filter", quiet=live))
         result = dynid.track(model, log, watch=_watcher(view, json), progress=step, **asked)
     saved = None if out is None else dynid.save(result, out)
     if json:
