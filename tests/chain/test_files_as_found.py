@@ -11,11 +11,11 @@ import pinocchio as pin
 import pytest
 
 from dynid.chain import InertialParameters, Robot, load_robot
-from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.assembly import read_bodies
 from dynid.chain.formats.locks import Lineage, _follow
 from dynid.chain.formats.mesh_mass import read_triangles
 from dynid.chain.limits import Limits, believable
+from dynid.chain.placement import exact_right_angle
 from dynid.chain.stand_ins import with_stand_ins
 from dynid.dynamics import Motion, TorqueModel, base_parameters, random_motion
 from dynid.errors import RobotError, RobotFileError, UnknownName
@@ -259,6 +259,8 @@ def test_built_in_robots_take_a_tip_as_well():
         ("-1.570796", -math.pi / 2), ("4.71239", 1.5 * math.pi), ("6.2832", 2 * math.pi),
         ("1.58", 1.58), ("1.5", 1.5), ("3", 3.0), ("1.6", 1.6), ("1.5701", 1.5701), ("1.5709", 1.5709), ("0.00", 0.0),
         ("0.785", 0.785), ("1.57e0", 1.57), ("-0.0001", -0.0001),
+        # Half of 3.14159265, and what other programs leave of zero and of π/2.
+        ("1.570796325", math.pi / 2), ("3.67e-09", 0.0), ("1.57079633e0", math.pi / 2), ("1.570797", 1.570797),
     ],
 )  # fmt: skip
 def test_only_the_digits_of_a_right_angle_are_a_right_angle(word, angle):
@@ -285,6 +287,35 @@ def test_rounded_right_angles_make_no_base_parameters_once_they_are_square(tmp_p
         pin.rnea(model, model.createData(), *state) for state in zip(motion.q, motion.dq, motion.ddq, strict=True)
     ]
     np.testing.assert_allclose(mine, theirs, rtol=0.0, atol=1e-9 * np.abs(theirs).max())
+
+
+DH_ARM = """name = "typed by hand"
+convention = "standard"
+""" + "".join(
+    f'[[joint]]\nname = "j{k}"\na = 0.2\nalpha = {alpha}\nd = 0.1\ntheta = {theta}\n'
+    for k, (alpha, theta) in enumerate([("1.5708", "0.0"), ("0.0", "1.57"), ("-1.570796325", "0.0"), ("0.0", "0.0")])
+)
+
+
+def test_rounded_right_angles_of_a_table_and_of_a_mounting_make_no_base_parameters(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(
+        DH_ARM.replace("1.570796325", "1.5708")
+        .replace("1.5708", repr(math.pi / 2))
+        .replace("1.57\n", f"{math.pi / 2}\n")
+    )
+    true = load_robot(path, mounting=(math.pi, 0.0, 0.0))
+    path.write_text(DH_ARM)
+    square = load_robot(path, mounting=(3.14, 0.0, 0.0), square=True)
+    assert [note for note in square.notes if "right angles" in note] == [
+        "right angles given with few digits, as 3.1416, are exact at 2 joints",
+        "right angles of the mounting 3.14 0 0 rad are exact",
+    ]
+    assert base_parameters(TorqueModel(square)).labels() == base_parameters(TorqueModel(true)).labels()
+    np.testing.assert_allclose(square.gravity, true.gravity, rtol=0.0, atol=1e-12)
+    as_written = load_robot(path, mounting=(3.14, 0.0, 0.0))
+    assert not any("right angles" in note for note in as_written.notes)
+    assert as_written.gravity[1] == pytest.approx(-9.80665 * math.sin(3.14), rel=1e-9)
 
 
 # ---- MJCF

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from dynid.arrays import Array, Float, Transform
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.limits import Limits
-from dynid.chain.placement import transform
+from dynid.chain.placement import WORTH_SAYING, exact_right_angle, squared_note, transform
 from dynid.chain.robot import BASE, STANDARD_GRAVITY, Joint, Link, Robot
 from dynid.disk import read_toml
 from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownJoint
@@ -76,6 +77,11 @@ class DenavitJoint(_Strict):
             return {"d": 0.0, **row}
         return row
 
+    def squared(self) -> DenavitJoint:
+        """The row with right angles exact that it gives with few digits (rad)."""
+        angles = {name: exact_right_angle(repr(getattr(self, name))) for name in ("alpha", "theta")}
+        return self.model_copy(update=angles)
+
     def limits(self) -> Limits:
         """Limits of the joint (rad or m, per s, …), infinite where not given."""
         lower, upper = self.position_limits or (-np.inf, np.inf)
@@ -105,6 +111,14 @@ class DenavitTable(_Strict):
     """Rows of the matrix that turns joint velocities into motor velocities behind the gears; None without coupling."""
     base: DenavitLink | None = None
     """Nominal inertia of the base link in the base frame, for a wrench sensor under it; None where it is not known."""
+
+    def squared(self) -> tuple[DenavitTable, int]:
+        """The table with right angles exact that it gives with few digits (rad), and the number of such joints."""
+        rows = tuple(row.squared() for row in self.joint)
+        pairs = zip(rows, self.joint, strict=True)
+        count = sum(max(abs(a.alpha - b.alpha), abs(a.theta - b.theta)) > WORTH_SAYING for a, b in pairs)
+        roll, pitch, yaw = (exact_right_angle(repr(angle)) for angle in self.mounting)
+        return self.model_copy(update={"joint": rows, "mounting": (roll, pitch, yaw)}), count
 
     def robot(self, source: str = "memory") -> Robot:
         r"""The robot of the table.
@@ -149,15 +163,18 @@ class DenavitTable(_Strict):
         )
 
 
-def read_denavit(path: Path) -> Robot:
-    """The robot of a TOML file with a DH table (lengths in m, angles in rad).
+def read_denavit(path: Path, *, square: bool = False) -> Robot:
+    """The robot of a TOML file with a DH table (m, rad); `square` makes rounded right angles exact.
 
     Raises:
         RobotFileError: naming the file, the joint and the key.
     """
     content = read_toml(path, RobotFileError, "robot file")
     try:
-        return DenavitTable.model_validate(content).robot(str(path))
+        table, count = DenavitTable.model_validate(content), 0
+        if square:
+            table, count = table.squared()
+        robot = table.robot(str(path))
     except ValidationError as error:
         raise RobotFileError(f"{path}: " + "; ".join(_explained(error, content))) from error
     except RobotFileError:
@@ -165,6 +182,7 @@ def read_denavit(path: Path) -> Robot:
     except (RobotError, ParameterError) as error:
         message = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
         raise RobotFileError(message) from error
+    return robot if not count else replace(robot, notes=(*robot.notes, squared_note(count)))
 
 
 PROBLEMS = {

@@ -12,6 +12,7 @@ from dynid.chain.denavit import read_denavit
 from dynid.chain.formats.assembly import InertialsPolicy, read_bodies, robot_of_bodies
 from dynid.chain.formats.bodies import BodyTree
 from dynid.chain.formats.locks import held_joints
+from dynid.chain.placement import WORTH_SAYING, exact_right_angle
 from dynid.chain.robot import Robot
 from dynid.chain.trust import bodies_of, trusting_only_bodies
 from dynid.errors import ParameterError, RobotError, RobotFileError, UnknownName, UnknownRobot, WrongType
@@ -48,7 +49,7 @@ def load_robot(
             ``keep`` trusts them as they are.
         tip: the last link of the arm that is meant; joints off the way to it are held.
         moving: the joints that a log has; all others are held. None: all joints move but grippers.
-        square: make right angles exact that the file gives with few digits, as 1.5708 or 3.14.
+        square: make right angles exact that file or `mounting` give with few digits, as 1.5708 or 3.14.
 
     Raises:
         UnknownRobot: neither built in nor a file.
@@ -61,7 +62,7 @@ def load_robot(
     if inertials not in get_args(InertialsPolicy):
         raise UnknownName(str(inertials), known=get_args(InertialsPolicy), kind="policy for inertials")
     robot = _unlocked(str(name_or_path), dict(lock or {}), inertials, Selection(tip, moving, square))
-    return _standing(robot, inertials, gravity, mounting)
+    return _standing(robot, inertials, gravity, mounting, square=square)
 
 
 def robot_of_tree(
@@ -73,20 +74,30 @@ def robot_of_tree(
     inertials: InertialsPolicy = "check",
     tip: str | None = None,
     moving: Collection[str] | None = None,
+    square: bool = False,
 ) -> Robot:
     """The robot of a URDF or MJCF file that was read before; arguments (SI) and errors as `load_robot`."""
     robot = _of_tree(tree, dict(lock or {}), inertials, Selection(tip, moving))
-    return _standing(robot, inertials, gravity, mounting)
+    return _standing(robot, inertials, gravity, mounting, square=square)
 
 
 def _standing(
-    robot: Robot, inertials: InertialsPolicy, gravity: ArrayLike | None, mounting: tuple[float, float, float]
+    robot: Robot,
+    inertials: InertialsPolicy,
+    gravity: ArrayLike | None,
+    mounting: tuple[float, float, float],
+    *,
+    square: bool,
 ) -> Robot:
     if inertials == "ignore":
         robot = robot.with_nominal(dict.fromkeys(robot.link_names))
     if gravity is not None:
         robot = robot.with_gravity(gravity)
-    return robot.mounted(*mounting)
+    roll, pitch, yaw = (exact_right_angle(repr(float(angle))) if square else angle for angle in mounting)
+    if max(abs(exact - angle) for exact, angle in zip((roll, pitch, yaw), mounting, strict=True)) > WORTH_SAYING:
+        typed = " ".join(f"{angle:g}" for angle in mounting)
+        robot = replace(robot, notes=(*robot.notes, f"right angles of the mounting {typed} rad are exact"))
+    return robot.mounted(roll, pitch, yaw)
 
 
 @dataclass(frozen=True)
@@ -121,7 +132,7 @@ def _unlocked(name: str, lock: Mapping[str, float], inertials: InertialsPolicy, 
     if path.is_dir():
         raise RobotFileError(f"{path}: is a folder; give the robot file itself")
     if path.suffix.lower() == ".toml":
-        table = read_denavit(path)
+        table = read_denavit(path, square=selection.square)
         checked = trusting_only_bodies(table, bodies_of(table)) if inertials == "check" else table
         return selection.chain(checked, lock)
     return _of_tree(read_bodies(path, square=selection.square), lock, inertials, selection)

@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator
 
 from dynid.chain.formats.edits import SetAttribute
 from dynid.chain.formats.xml import Markup
+from dynid.chain.placement import exact_right_angle
 
-__all__ = ["exact_right_angle", "right_angles_written_out"]
-
-QUARTER_TURN = math.pi / 2.0
-FEWEST_DECIMALS = 2
-"""1.57 and 3.14 can only mean a right angle and a straight one; 1.6 or 3 can mean anything."""
-
-_DECIMALS = re.compile(r"[+-]?\d*\.(\d+)")
-
-
-def exact_right_angle(word: str) -> float:
-    """The angle (rad) of a text; a multiple of a right angle where the text is that, rounded or cut to its digits.
-
-    ``1.5708``, ``1.5707`` and ``3.14`` become π/2, π/2 and π; ``1.58`` and ``1.5701`` stay what they are.
-    """
-    value = float(word)
-    written = _DECIMALS.fullmatch(word)
-    n_quarters = round(value / QUARTER_TURN)
-    if written is None or len(written[1]) < FEWEST_DECIMALS or n_quarters == 0:
-        return value
-    exact, unit = n_quarters * QUARTER_TURN, 10.0 ** -len(written[1])
-    # Cut digits only bring an angle towards zero; the margin is for the last bit of the decimal fraction.
-    short = abs(exact) - abs(value)
-    return exact if -0.5 * unit <= short * (1.0 - 1e-9) < unit else value
+__all__ = ["right_angles_written_out"]
 
 
 def right_angles_written_out(document: Markup, *, radian: bool) -> Iterator[SetAttribute]:

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array, Float, Matrix3, Transform
-from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.bodies import Inertial
 from dynid.chain.formats.body_shapes import BodyShape, mesh_shape, solid_shape
 from dynid.chain.formats.mesh_mass import MeshAssets
 from dynid.chain.formats.xml import Element, Markup
 from dynid.chain.inertia import InertialParameters
-from dynid.chain.placement import rotation_about, transform
+from dynid.chain.placement import exact_right_angle, rotation_about, transform
 
 __all__ = ["ACTUATORS", "Compiler", "GeomShape", "drawn_shape", "inherit_defaults", "read_compiler", "read_shape"]
 

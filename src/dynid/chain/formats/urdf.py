@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 
 from dynid.arrays import Array, Float, Transform
-from dynid.chain.formats.angles import exact_right_angle
 from dynid.chain.formats.bodies import (
     Body,
     BodyJoint,
@@ -26,9 +25,8 @@ from dynid.chain.formats.body_shapes import BodyShape, urdf_solids
 from dynid.chain.formats.xml import RUN_XACRO, Element, Markup
 from dynid.chain.inertia import InertialParameters
 from dynid.chain.limits import Limits
-from dynid.chain.placement import rotation_rpy, transform
+from dynid.chain.placement import WORTH_SAYING, exact_right_angle, rotation_rpy, squared_note, transform
 from dynid.errors import RobotFileError
-from dynid.prose import counted
 
 __all__ = ["URDF_TENSOR", "read_urdf_bodies"]
 
@@ -41,10 +39,6 @@ _KINDS: dict[str, Literal["revolute", "prismatic", "fixed"]] = {
     "prismatic": "prismatic",
     "fixed": "fixed",
 }
-
-
-WORTH_SAYING = 1e-7
-"""rad; a right angle that is rounded by less is made exact without a word."""
 _FREE = ("floating", "planar", "ball", "spherical", "universal", "screw", "revolute2", "gearbox")
 """Joints of more than one degree of freedom, or that are none: what they carry is held where the file draws it."""
 
@@ -95,9 +89,7 @@ class _Reader:
         if self.partial:
             self.notes.append(f"inertias without mass, or without all six moments: {', '.join(self.partial)}")
         if self.n_squared:
-            self.notes.append(
-                f"right angles given with few digits, as 3.1416, are exact at {counted(self.n_squared, 'joint')}"
-            )
+            self.notes.append(squared_note(self.n_squared))
         name = robot.get("name") or Path(document.source).stem
         return BodyTree(name, document.source, ordered, document=document, notes=(*self.notes, *told))
 
