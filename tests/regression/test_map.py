@@ -8,8 +8,8 @@ from dynid.chain.inertia import InertialParameters
 from dynid.dynamics import RotorInertia, friction_models, random_motion
 from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.estimate import LinkBelief
-from dynid.regression.feasible.link_prior import base_prior_rows, believed_base_rows, link_prior
-from dynid.regression.feasible.prior import Prior, Rule
+from dynid.regression.feasible.link_prior import GEOMETRY_STD, base_prior_rows, believed_base_rows, link_prior
+from dynid.regression.feasible.prior import NOMINAL_STD, Prior, Rule
 from dynid.regression.feasible.programme import solve
 from dynid.regression.status import Status
 
@@ -130,7 +130,9 @@ def test_what_a_fit_believes_of_guessed_links_is_a_prior_of_base_parameters(rng)
     model = TorqueModel(robot.with_nominal(dict.fromkeys(robot.link_names)), (RotorInertia(),))
     base, n = base_parameters(model), model.n_inertial
     bodies = robot.nominal.ravel()
-    belief = LinkBelief(bodies, 0.2 * np.diag(np.abs(bodies) + 0.1), np.ones(7))
+    belief = LinkBelief(
+        bodies, 0.2 * np.diag(np.abs(bodies) + 0.1), np.ones(7), np.full(7, 0.2), np.ones(7, dtype=bool)
+    )
     rows = believed_base_rows(model, base, belief)
     links = belief.mean + rng.normal(size=(4000, n)) @ belief.factor.T
     # Rotors may have any size that these links let one think of: zero lies within.
@@ -156,29 +158,77 @@ def test_guesses_that_the_data_contradict_are_given_the_spread_that_maximises_th
     found = solve(R, rho, model, base, prior=Prior(rule="map"))
     assert found.known is not None
     assert np.all(found.known.std > 1.1)
-    assert (
-        0.8 < found.known.surprise(R @ base.K, found.theta) < 1.25
-    )  # the factor within which a spread stands, squared
+    ratio = found.known.likeliest_std(R @ base.K, found.theta) / found.known.std
+    assert np.all(np.abs(np.log(ratio)) < np.log(1.1))  # the factor within which a spread stands
     at_first = link_prior(model, Constraints(), Prior(rule="map"), truth)
     assert np.all(at_first.std == 1.0)
     assert f"± {100 * found.known.std[0]:.0f} %" in found.rule
 
 
-def test_the_data_determine_as_many_coordinates_as_the_surprise_counts(rng):
+def test_the_data_determine_as_many_coordinates_as_the_spread_counts(rng):
     panda = load_robot("panda")
     model = TorqueModel(panda.with_nominal(dict.fromkeys(panda.link_names)))
     base, R, _ = noisy_rows(model, TorqueModel(panda).nominal(), rng, noise=5.0)
     known = link_prior(model, Constraints(), Prior(rule="map"), TorqueModel(panda).nominal())
-    away = known.reference.x_target + rng.normal(size=model.n_params) * known.std.repeat(10)
+    away = known.reference.x_target + 2.0 * rng.normal(size=model.n_params) * known.std.repeat(10)
     values = np.linalg.svd(R @ base.K @ known.reference.S * known.std.repeat(10), compute_uv=False) ** 2
-    distance = np.sum(((away - known.reference.x_target) / known.std.repeat(10)) ** 2)
-    expected = distance / np.sum(values / (1.0 + values))
-    found = known.surprise(R @ base.K, known.reference.S @ away)
+    distance = np.sum((away - known.reference.x_target) ** 2)
+    expected = np.sqrt(distance / np.sum(values / (1.0 + values)))
+    assert 1.0 < expected < 10.0, "the case shall be within the limits of a spread"
+    found = known.likeliest_std(R @ base.K, known.reference.S @ away)
     np.testing.assert_allclose(found, expected, rtol=1e-6)  # an inverse against singular values
 
 
-def test_nominal_links_are_never_surprised(rng):
-    model = TorqueModel(load_robot("panda"), TERMS)
-    base, R, _ = noisy_rows(model, truth_of(model, rng), rng, noise=0.1)
-    known = link_prior(model, Constraints(), Prior(rule="map"), model.nominal())
-    assert known.surprise(R @ base.K, 3.0 * model.nominal()) == 1.0
+def scaled_links(robot, factors):
+    """The robot with nominal links times a factor each."""
+    parts = zip(robot.link_names, robot.nominal, factors, strict=True)
+    return robot.with_nominal({name: InertialParameters(factor * pi) for name, pi, factor in parts})
+
+
+def found_links(robot, nominal, std, *, noise=0.1, seed=0):
+    """The answer on rows of the true `robot` where its file says `nominal`."""
+    rng = np.random.default_rng(seed)
+    model = TorqueModel(nominal, TERMS)
+    theta = truth_of(model, rng)
+    theta[: model.n_inertial] = robot.nominal.ravel()
+    base, R, rho = noisy_rows(model, theta, rng, noise=noise, n_samples=100)
+    return solve(
+        R, rho, model, base, prior=Prior(rule="map", widened=True) if std is None else Prior(rule="map", std=std)
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_file_that_is_nearly_right_keeps_its_spread(seed):
+    panda = load_robot("panda")
+    found = found_links(panda, wrong_copy(panda, np.random.default_rng(seed), 0.1), None, seed=seed)
+    assert np.all(found.known.std == NOMINAL_STD)
+    assert found.rule == "maximum a posteriori: nominal links ± 30 %"
+
+
+@pytest.mark.parametrize("link", [2, 3])
+def test_one_link_that_is_far_off_is_believed_less_and_comes_nearer_the_truth(link):
+    panda = load_robot("panda")
+    nominal = scaled_links(panda, np.where(np.arange(7) == link, 0.2, 1.0))
+    held, loose = (found_links(panda, nominal, std) for std in (NOMINAL_STD, None))
+    errors = [np.linalg.norm(found.theta[10 * link :][:4] - panda.nominal[link, :4]) for found in (held, loose)]
+    assert errors[1] < 0.8 * errors[0]
+    assert np.sum(np.abs(loose.theta[:70:10] - panda.nominal[:, 0])) < 0.9 * np.sum(
+        np.abs(held.theta[:70:10] - panda.nominal[:, 0])
+    )
+    assert loose.known.std[link] > 0.6
+    assert np.max(np.delete(loose.known.std, link)) < 0.4, "the others shall not suffer for it"
+    assert f"± 30 %, {panda.link_names[link]} ± " in loose.rule
+
+
+def test_where_every_link_is_wrong_none_is_believed_as_before_and_none_less_than_a_guess():
+    panda = load_robot("panda")
+    found = found_links(panda, scaled_links(panda, np.full(7, 0.1)), None)
+    assert np.all(found.known.std > NOMINAL_STD)
+    assert np.all(found.known.std <= GEOMETRY_STD)
+
+
+def test_a_spread_that_is_given_stands():
+    panda = load_robot("panda")
+    found = found_links(panda, scaled_links(panda, np.full(7, 0.2)), 0.2)
+    assert np.all(found.known.std == 0.2)
+    assert found.rule == "maximum a posteriori: nominal links ± 20 %"

@@ -2,20 +2,24 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import dynid
 from dynid import base_parameters
-from dynid.dynamics import TorqueModel, friction_models
-from dynid.recording import read_recording
+from dynid.chain import InertialParameters
+from dynid.dynamics import Coulomb, TorqueModel, Viscous, friction_models
+from dynid.recording import Recording, read_recording
 from dynid.regression.estimators import make_estimator
 from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.least_squares import WLS
 from dynid.regression.problem import compress
 from dynid.regression.rows import SampleRows
 from dynid.validation.left_out import left_out_error
-from dynid.workflow.fitting import FittedRows, _predicting_better, quick_fit
-from tests.regression.arms import conditioned
+from dynid.workflow.fit_options import FitOptions
+from dynid.workflow.fitting import FittedRows, _predicting_better, quick_fit, with_likeliest_links
+from dynid.workflow.identify_job import IdentifyJob
+from tests.regression.arms import conditioned, exciting_motion, frictional
 from tests.workflow.small_arm import ARM, run
 
 
@@ -77,6 +81,51 @@ def test_slow_estimators_are_stood_in_for():
     assert quick_fit(wls) == wls.fit
     for name in ("robust", "retrieval"):
         assert isinstance(getattr(quick_fit(make_estimator(name)), "__self__", None), Feasible)
+
+
+@pytest.fixture(scope="module")
+def panda_log():
+    """A Panda's model with its friction and 8 s of a noisy log, conditioned."""
+    panda = dynid.load_robot("panda")
+    model, theta = frictional(panda, (Viscous(), Coulomb()), {"Fv": 1.0, "Fc": 2.0})
+    rng = np.random.default_rng(1)
+    motion = exciting_motion(panda, rng, seconds=8.0)
+    tau = model.torque(motion, theta)
+    tau = tau + 0.1 * np.sqrt(np.mean(tau**2, axis=0)) * rng.normal(size=tau.shape)
+    return model, conditioned(Recording(panda.joint_names, motion.t, motion.q, dq=motion.dq, tau=tau))
+
+
+def judged(panda_log, factor, prior_std=None):
+    """The job and the rows, once asked how far links are from a file that has `factor` times the true ones."""
+    (true, samples), robot = panda_log, panda_log[0].robot
+    links = zip(robot.link_names, robot.nominal, strict=True)
+    wrong = robot.with_nominal({name: InertialParameters(factor * pi) for name, pi in links})
+    model = TorqueModel(wrong, true.joint_models)
+    base = base_parameters(model)
+    fit = FittedRows(model, base, compress(SampleRows(model, base, (samples,))), samples)
+    job = IdentifyJob(robot=wrong, logs=(), fit=FitOptions(prior_std=prior_std))
+    return with_likeliest_links(job, fit)
+
+
+def test_a_file_ten_times_too_light_is_believed_less_and_left_out_segments_are_predicted_better(panda_log):
+    job, fit = judged(panda_log, 0.1)
+    [told] = [choice for choice in fit.chosen if choice["setting"] == "links"]
+    assert job.fit.widened
+    assert told["value"] > 0.6
+    assert told["change_percent"] < -20.0
+    assert "evidence" in told["reason"]
+
+
+def test_a_file_that_is_right_is_believed_as_before(panda_log):
+    job, fit = judged(panda_log, 1.0)
+    assert not job.fit.widened
+    assert not [choice for choice in fit.chosen if choice["setting"] == "links"]
+
+
+def test_a_spread_that_is_typed_stands(panda_log):
+    job, fit = judged(panda_log, 0.1, prior_std=0.3)
+    assert not job.fit.widened
+    assert fit.links is None
 
 
 @pytest.mark.data

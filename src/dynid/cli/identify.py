@@ -80,7 +80,11 @@ class FitOptions:
         ),
     ] = None
     prior_std: Annotated[
-        float | None, Parameter(help="Spread of links about their nominal ones, relative, for map [default: 0.3].")
+        float | None,
+        Parameter(
+            help="Spread of links about their nominal ones, relative, for map [default: 0.3, more where the logs "
+            "contradict the robot file]."
+        ),
     ] = None
     ranges: Annotated[
         bool,
@@ -161,7 +165,7 @@ def identify(
     /,
     *,
     out: Path | None = None,
-    validate_on: Annotated[tuple[Path, ...], Parameter(name="--validate", negative="", consume_multiple=True)] = (),
+    validate_on: Annotated[tuple[Path, ...], Parameter(name="--validate", negative="", consume_multiple=1)] = (),
     workers: WorkersOption = "1",
     run: RunOptions | None = None,
     fit: FitOptions | None = None,

@@ -7,7 +7,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from dynid.arrays import Array, Float, freeze_arrays
+from dynid.arrays import Array, Bool, Float, freeze_arrays
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.model import TorqueModel
 from dynid.prose import Grid, PrintsAsTable, spread_percent
@@ -76,6 +76,10 @@ class LinkBelief:
     """Times its transpose it is the covariance (SI)."""
     weights: Float[Array, " n_dof"]
     """Row weight of each joint (1/(N·m)) with which the data counted beside it."""
+    std: Float[Array, " n_links"]
+    """Relative spread of each link, as `Prior.std`."""
+    guessed: Bool[Array, " n_links"]
+    """Which links had no body but one guessed from geometry."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -17,7 +18,7 @@ from dynid.regression.constraints.constraints import Constraints, ParameterBound
 from dynid.regression.estimate import Estimate, Estimator
 from dynid.regression.estimators import ESTIMATORS, EstimatorOptions, make_estimator
 from dynid.regression.feasible.feasible import Feasible
-from dynid.regression.feasible.prior import Prior
+from dynid.regression.feasible.prior import NOMINAL_STD, Prior
 from dynid.regression.problem import Regression
 
 if TYPE_CHECKING:
@@ -50,8 +51,10 @@ class FitOptions:
     """triangle: full consistency; inertia: the papers' weaker 6×6."""
     prior: PriorRule = "map"
     """map: what is known of the links counts beside the data; the others choose among parameters that fit alike."""
-    prior_std: float = 0.3
-    """Spread of links about their nominal ones, relative, for map."""
+    prior_std: float | None = None
+    """Spread of links about their nominal ones, relative, for map; None: 0.3, or more where the logs ask for it."""
+    widened: bool = False
+    """Whether links may be further off than `prior_std`, by the evidence of the logs."""
     ranges: bool = False
     """Whether to find between which values the links may lie without a worse fit."""
     reduce: bool = False
@@ -78,6 +81,14 @@ class FitOptions:
             raise ConfigError(f"purpose: no {self.purpose!r}; known: {', '.join(get_args(Purpose))}")
         if not isinstance(self.friction, str):
             raise ConfigError(f"friction: expected names joined by +, got {type(self.friction).__name__}")
+        if not 0.0 < self.least_spread < math.inf:
+            raise ConfigError(f"`prior_std` {self.least_spread:g}: give a relative spread above 0, such as 0.3")
+        if self.total_mass is not None and not 0.0 <= min(self.total_mass) < math.inf:
+            told = " ".join(f"{mass:g}" for mass in self.total_mass)
+            raise ConfigError(f"`total_mass` {told}: give the least and the largest mass of all links, kg")
+        least_speed = self.chosen_min_velocity
+        if least_speed is not None and not 0.0 <= least_speed < math.inf:
+            raise ConfigError(f"`min_velocity` {self.min_velocity}: give a speed of 0 rad/s or more, or auto")
 
     @classmethod
     def of(
@@ -89,7 +100,7 @@ class FitOptions:
         total_mass: tuple[float, float] | None,
         condition: ConditionChoice,
         prior: PriorRule,
-        prior_std: float,
+        prior_std: float | None,
         delay: float | str | None,
         min_velocity: float | str,
     ) -> FitOptions:
@@ -153,9 +164,14 @@ class FitOptions:
         return _number_or_auto("delay", self.delay)
 
     @property
+    def least_spread(self) -> float:
+        """Spread of links about their nominal ones, relative, before the logs."""
+        return NOMINAL_STD if self.prior_std is None else self.prior_std
+
+    @property
     def link_prior(self) -> Prior | None:
         """What is known of the links before the data; None where it decides among equal fits alone."""
-        return Prior(rule="map", std=self.prior_std) if self.prior == "map" else None
+        return Prior(rule="map", std=self.least_spread) if self.prior == "map" else None
 
     @property
     def chosen_min_velocity(self) -> float | None:
@@ -199,7 +215,9 @@ class FitOptions:
         if not isinstance(self.estimator, str):
             return self.estimator
         options = EstimatorOptions(
-            constraints=self.constraints(), prior=Prior(rule=self.prior, std=self.prior_std), seed=seed
+            constraints=self.constraints(),
+            prior=Prior(rule=self.prior, std=self.least_spread, widened=self.widened),
+            seed=seed,
         )
         return make_estimator(self.estimator, options)
 

@@ -20,7 +20,7 @@ from dynid.regression.feasible.feasible import Feasible
 from dynid.regression.feasible.link_prior import GEOMETRY_STD
 from dynid.regression.feasible.link_ranges import link_ranges
 from dynid.regression.feasible.link_spread import link_spreads
-from dynid.regression.feasible.prior import Prior
+from dynid.regression.feasible.prior import NOMINAL_STD, Prior
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.problem import Regression
 from dynid.validation.left_out import left_out_error
@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from dynid.regression.friction.delay import DelayChoice
     from dynid.regression.friction.rows import FrictionRows
 
-__all__ = ["FittedRows", "fitted_rows", "quick_fit", "refits_itself", "simulator_friction", "with_link_numbers"]
+__all__ = [
+    "FittedRows",
+    "fitted_rows",
+    "quick_fit",
+    "refits_itself",
+    "simulator_friction",
+    "with_likeliest_links",
+    "with_link_numbers",
+]
 
 
 ENOUGH = 0.8
@@ -62,6 +70,8 @@ class FittedRows:
     """Delay of the torque, where it was chosen with the friction."""
     search: ChosenJson | None = None
     """Which of two searches of friction was taken, where there were two."""
+    links: ChosenJson | None = None
+    """How far links may be from the robot file, where the logs ask for more than it says."""
     encoders: tuple[str, str] = ("", "")
     """What noise of the positions takes off inertias, and a warning where it matters; empty where encoders are fine."""
 
@@ -73,8 +83,7 @@ class FittedRows:
         if choice is not None and choice.rotors is not None:
             rotors = choice.rotors
             found.append(_chosen("rotor inertia", None, rotors.taken, rotors.change_percent, rotors.reason))
-        if self.search is not None:
-            found.append(self.search)
+        found += [told for told in (self.search, self.links) if told is not None]
         if delay is not None:
             found.append(_chosen("delay", None, delay.delay, delay.change_percent, delay.reason))
         found += [
@@ -97,6 +106,31 @@ def _chosen(
     setting: str, joint: str | None, value: str | float | bool, change: float | None, reason: str
 ) -> ChosenJson:
     return {"setting": setting, "joint": joint, "value": value, "change_percent": change, "reason": reason}
+
+
+def with_likeliest_links(job: IdentifyJob, fit: FittedRows) -> tuple[IdentifyJob, FittedRows]:
+    """The job with links further off than the robot file says (%), where that predicts left-out segments better.
+
+    The evidence proposes the spreads; it cannot tell a wrong file from wrong friction, but left-out segments can.
+    """
+    wider = replace(job, fit=replace(job.fit, widened=True))
+    if job.fit.prior_std is not None or job.fit.link_prior is None or not refits_itself(job.fit.made_estimator()):
+        return job, fit
+    found = wider.fit.fit(fit.regression, job.seed)
+    if found.belief is None or np.all(found.belief.guessed):
+        return job, fit
+    if np.max(found.belief.std[~found.belief.guessed]) <= NOMINAL_STD:
+        return job, fit
+    errors = [left_out_error(fit.regression, quick_fit(each.fit.made_estimator(job.seed))) for each in (job, wider)]
+    if errors[0] is None or errors[1] is None:
+        return job, fit
+    before, after = (error.relative_percent for error in errors if error is not None)
+    taken = after < (1.0 - LEAST_GAIN) * before
+    said = found.rule.partition(": ")[2]
+    told = f"error on left-out segments {before:.3g} %, {after:.3g} % with {said}, as the evidence of the logs has it"
+    value = float(np.max(found.belief.std)) if taken else NOMINAL_STD
+    spread = _chosen("links", None, value, 100.0 * (after / before - 1.0), f"links: {told}")
+    return wider if taken else job, replace(fit, links=spread)
 
 
 def fitted_rows(
@@ -145,7 +179,7 @@ def _fitted_rows(
 
     first = fitted(choice)
     once = simulator is not None or not job.fit.is_automatic or any(log.is_long for log in logs)
-    if once or rows.prior is None or belief is not None or not job.fit.prior_std < GEOMETRY_STD:
+    if once or rows.prior is None or belief is not None or not job.fit.least_spread < GEOMETRY_STD:
         return first
     refit = quick_fit(job.fit.made_estimator(job.seed))
     error = left_out_error(first.regression, refit)

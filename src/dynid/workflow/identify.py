@@ -43,7 +43,14 @@ from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.contract import ChosenJson, findings_json
 from dynid.workflow.doors import LogLike, RobotLike, RobotOptions, as_logs, as_seed
 from dynid.workflow.fit_options import ConditionChoice, FitOptions, PriorRule, Purpose
-from dynid.workflow.fitting import FittedRows, fitted_rows, quick_fit, refits_itself, with_link_numbers
+from dynid.workflow.fitting import (
+    FittedRows,
+    fitted_rows,
+    quick_fit,
+    refits_itself,
+    with_likeliest_links,
+    with_link_numbers,
+)
 from dynid.workflow.identification import Identification
 from dynid.workflow.identify_job import IdentifyJob, LogOptions, picture_notes
 from dynid.workflow.logs import Log
@@ -87,7 +94,7 @@ def identify(
     total_mass: tuple[float, float] | None = None,
     condition: ConditionChoice = "triangle",
     prior: PriorRule = "map",
-    prior_std: float = 0.3,
+    prior_std: float | None = None,
     ranges: bool = False,
     reduce: bool = False,
     delay: float | Literal["auto"] | str | None = None,
@@ -125,7 +132,7 @@ def identify(
         rotor_inertia: add a rotor inertia to every joint; None chooses with friction auto, and adds none otherwise.
         bounds, total_mass: CSV with parameter,lower,upper, or TOML of constraints; mass of all links, kg.
         condition, prior: triangle, or inertia for a weaker 6×6; map counts what is known of links, others choose alike.
-        prior_std, ranges: relative spread of links about nominal ones, for map; find what ranges of links fit alike.
+        prior_std, ranges: spread of links about nominal ones, None: as logs ask; find what ranges of links fit alike.
         delay: seconds by which torque lags behind position, or auto; None chooses with friction auto, else it is 0.
         refine, purpose: rollout: Gauss–Newton on simulated motions; simulator: the same, and rollouts make the verdict.
         controller, reference: ctrl.toml or `JointController` of logs without torque; a log of what it was asked for.
@@ -183,7 +190,7 @@ def _identified(job: IdentifyJob, progress: Progress) -> Identification:
     model = job.fit.torque_model(robot)
     base = base_parameters(model)
     findings = _reviewed(job, base, logs, held_out)
-    fit = fitted_rows(job, model, base, logs, progress)
+    job, fit = with_likeliest_links(job, fitted_rows(job, model, base, logs, progress))
     progress(f"fitting ({job.fit.made_estimator(job.seed).name})")
     estimate = job.fit.fit(fit.regression, job.seed)
     estimate, gained = refined_estimate(job, estimate, fit, driven, progress)

@@ -103,4 +103,4 @@ def _belief(known: LinkPrior, weights: Float[Array, " n_dof"]) -> LinkBelief:
     """The prior of a programme in SI, with the row weights (1/(N·m)) it was weighed against."""
     n, reference = 10 * len(known.std), known.reference
     mean = reference.S[:n, :n] @ reference.x_target[:n]
-    return LinkBelief(mean, reference.S[:n, :n] * np.repeat(known.std, 10), weights)
+    return LinkBelief(mean, reference.S[:n, :n] * np.repeat(known.std, 10), weights, known.std, known.guessed)

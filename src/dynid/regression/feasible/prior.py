@@ -21,10 +21,22 @@ from dynid.regression.constraints.constraints import Constraints
 from dynid.regression.constraints.parameter_names import find_parameter
 from dynid.regression.constraints.regions import span
 
-__all__ = ["Prior", "Reference", "Rule", "nominal_reference", "plain_bodies", "plain_reference", "reference_of"]
+__all__ = [
+    "NOMINAL_STD",
+    "Prior",
+    "Reference",
+    "Rule",
+    "nominal_reference",
+    "plain_bodies",
+    "plain_reference",
+    "reference_of",
+]
 
 Rule = Literal["map", "auto", "nominal", "entropic", "centred"]
 
+NOMINAL_STD = 0.3
+"""Spread of a link about its nominal one, relative: a mass may be 30 % off, and a centre of mass by a fifth of the
+link's radius of gyration."""
 MIN_RADIUS = 0.05
 """m; smallest radius of the plain body of a link."""
 MIN_REACH = 0.3
@@ -56,9 +68,10 @@ class Prior:
     consistent one, else centred."""
     weight: float = 0.0
     """Weight of the squared (dimensionless) distance beside ‖RKθ − ρ‖²; 0 decides only among equal fits."""
-    std: float = 0.3
-    """Standard deviation of a link about its nominal one, relative, for ``map``: 0.3 lets a mass be 30 % off, and a
-    centre of mass by a fifth of the link's radius of gyration."""
+    std: float = NOMINAL_STD
+    """Standard deviation of a link about its nominal one, relative, for ``map``."""
+    widened: bool = False
+    """Whether links may be further off than `std`, each by the spread that maximises the evidence."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight >= 0.0):

@@ -52,11 +52,11 @@ _FAR = 100.0
 _TOO_FAR = 1e4
 """Dimensionless; data further than this from the nominal model are not measured in its coordinates."""
 _RESIZINGS = 8
-"""Times that bodies guessed from geometry are given the mass and the spread that were found with them."""
-_SAME_MASS = 1.1
+"""Times that links are given the spread, and bodies guessed from geometry the mass, that were found with them."""
+_SAME = 1.1
 """Factor of mass, and of spread, within which a guess stands."""
-_WIDEST = 10.0
-"""Largest factor on the spread of bodies guessed from geometry: beyond it they hardly say anything (dimensionless)."""
+_SAME_NOMINAL = 1.25
+"""Factor within which the spread of a nominal link stands: the answer hardly depends on it."""
 _MAX_RESTRICTIONS = 10
 """Programmes solved in turn for bounds that are not convex, each about the centre of mass of the one before."""
 _EXCESS = 1e-9
@@ -263,17 +263,17 @@ def _resized(
     found: _Found,
     answer: Callable[[Reference, LinkPrior | None], _Found],
 ) -> tuple[LinkPrior, _Found]:
-    """The answer with bodies guessed from geometry given the mass and the spread (θ in SI) that the data ask for."""
-    heavier = wider = 1.0
+    """The answer with links given the spread, and guessed bodies the mass (θ in SI), that the data ask for."""
+    heavier = 1.0
     for _ in range(_RESIZINGS):
-        ratio, surprise = known.found_over_guessed(found.theta), known.surprise(F, found.theta)
-        if not (0.0 < ratio < np.inf and np.isfinite(surprise)):
+        ratio, asked = known.found_over_guessed(found.theta), known.likeliest_std(F, found.theta)
+        if not (0.0 < ratio < np.inf and np.all(np.isfinite(asked))):
             break
-        asked = min(max(wider * np.sqrt(surprise), 1.0), _WIDEST)
-        if 1.0 / _SAME_MASS < ratio < _SAME_MASS and 1.0 / _SAME_MASS < asked / wider < _SAME_MASS:
+        same = np.log(np.where(known.guessed, _SAME, _SAME_NOMINAL))
+        if abs(np.log(ratio)) < np.log(_SAME) and np.all(np.abs(np.log(asked / known.std)) < same):
             break
-        heavier, wider = heavier * ratio, asked
-        known = link_prior(model, constraints, prior, rough, heavier, wider)
+        heavier *= ratio
+        known = link_prior(model, constraints, prior, rough, heavier, asked)
         found = answer(known.reference, known)
     return known, found
 
