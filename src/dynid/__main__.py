@@ -42,7 +42,8 @@ def run() -> int:
         from dynid.cli import main
 
         code = main()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # before there was anybody else to say so
+        sys.stderr.write("interrupted; nothing was left half-written\n")
         code = INTERRUPTED
     if code == INTERRUPTED and signal.SIGTERM in _asked:
         code = TERMINATED

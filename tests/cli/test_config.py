@@ -23,6 +23,9 @@ def test_options_of_the_file_are_put_in_and_the_command_line_wins(tmp_path):
     assert tokens[:5] == ["identify", "x", "log.csv", "--estimator", "ols"]
     assert tokens[5:] == ["--total-mass", "1", "5.5", "--rotor-inertia", "--lock", "a", "--lock", "b=1"]
     assert with_config(["retrieve", "--config", "x"], ("retrieve",)).tokens == ["retrieve", "--config", "x"]
+    assert with_config(["retrieve", "--config=x"], ("retrieve",)).tokens == ["retrieve", "--config=x"]
+    joined = with_config(["identify", "x", "log.csv", f"--config={path}", "--estimator", "ols"], ()).tokens
+    assert joined == tokens
 
 
 @pytest.mark.parametrize(

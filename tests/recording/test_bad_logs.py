@@ -52,6 +52,7 @@ def read_text(tmp_path, text, joints=TWO, **options):
         ("t,q1,q2\n0,1,2\n2,1,2\n1,1,2\n", r"log\.csv: time does not increase after sample 1 \(2\.000000 s then 1\.0"),
         ("t,q1,q1\n0,1,2\n", r"log\.csv: duplicated column names: q1; rename or delete"),
         ("t,q1,q3\n0,1,2\n", r"no column q2 or q\.elbow; .*joints shoulder, elbow; the file has t, q1, q3; rename"),
+        ("t,q1,q3,dq1,dq2\n0,1,2,3,4\n", r"the file has t, q1, q3, dq1, dq2; rename them or give a column map$"),
         ("t,q1,q2,tau1,dq2\n0,1,2,3,4\n", r"the robot has 2 joints shoulder, elbow, but .* 1 numbered columns of tau"),
         ("t,q.shoulder,q.elbw\n0,1,2\n", r"no column q2 or q\.elbow; .*nearest: q\.elbw"),
         ("q1,q2\n0,1\n", r"no column t \(time in s; for a log without time give rate_hz in a column map\)"),

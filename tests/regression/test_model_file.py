@@ -130,7 +130,9 @@ def test_missing_and_broken_files_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="is a folder"):
         load_model(tmp_path)
     (tmp_path / "half.json").write_text('{"format": "dyn')
-    with pytest.raises(ModelFileError, match="cannot be read as JSON"):
+    with pytest.raises(
+        ModelFileError, match=r"cannot be read as JSON.*; give the model\.json that an identification wrote"
+    ):
         load_model(tmp_path / "half.json")
 
 

@@ -40,9 +40,9 @@ def with_config(tokens: Sequence[str], owners: Sequence[str]) -> Configured:
     Raises:
         ConfigError: naming file and key.
     """
-    given = list(tokens)
-    if FLAG not in given or not given or given[0] in owners:
-        return Configured(given, {})
+    given = [part for token in tokens for part in _split(token)]
+    if FLAG not in given or given[0] in owners:
+        return Configured(list(tokens), {})
     place = given.index(FLAG)
     if place + 1 >= len(given):
         raise ConfigError(f"{FLAG} needs a file")
@@ -59,6 +59,11 @@ def with_config(tokens: Sequence[str], owners: Sequence[str]) -> Configured:
         origins[option] = (f"{path}: {key}", tuple(token for token in put if token != option))
         extra += put
     return Configured(rest + extra, origins)
+
+
+def _split(token: str) -> list[str]:
+    """``--config=FILE`` as two tokens (no unit), every other one as it is."""
+    return [FLAG, token.removeprefix(f"{FLAG}=")] if token.startswith(f"{FLAG}=") else [token]
 
 
 def _tokens(path: Path, key: str, option: str, value: object) -> list[str]:

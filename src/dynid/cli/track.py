@@ -82,7 +82,7 @@ class TrackOptions:
     noise: Annotated[
         tuple[str, ...] | None,
         Parameter(
-            consume_multiple=True,
+            consume_multiple=1,
             help="Standard deviation of the measured rows, one for all or each, N·m and N; or periodic: from how the "
             "periods of the log differ [default: from model or log].",
         ),

@@ -18,7 +18,7 @@ from dynid.recording.joint_match import joints_of_columns, matched_joints
 from dynid.recording.log_format import LogBlock, LogTable
 from dynid.recording.recording import JOINT_SIGNALS, WRENCH_AXES, WRENCH_SIGNALS, Recording
 from dynid.recording.repairs import LogRepair
-from dynid.recording.spelling import STEMS, TIME_NAMES, bare, numbered_patterns, stamp_parts, unit_of
+from dynid.recording.spelling import STEMS, TIME_NAMES, bare, numbered_patterns, signal_of, stamp_parts, unit_of
 
 __all__ = ["Layout", "layout"]
 
@@ -324,7 +324,8 @@ class _Search:
             plain = [name for name in self.table.names if name and not re.search(r"\d", name)]
             lines += [f'columns.t = "{name}"' for name in plain[:1]]
         if any(missed.startswith(STEMS["q"][0]) for missed in self.missing):
-            patterns = numbered_patterns(self.table.names, len(self.joint_names))
+            found = numbered_patterns(self.table.names, len(self.joint_names))
+            patterns = [pattern for pattern in found if signal_of(pattern) in (None, "q")]
             others = f" (or {', '.join(patterns[1:])})" if len(patterns) > 1 else ""
             lines += [f'columns.q = "{pattern}"{others}' for pattern in patterns[:1]]
         return f", as in {', '.join(lines)}" if lines else ""
@@ -333,7 +334,12 @@ class _Search:
         """Raise one error for all that is missing."""
         if not self.missing:
             return
-        near = [name for wish in self.wanted for name in difflib.get_close_matches(wish, self.table.names, n=1)]
+        near = [
+            name
+            for wish in self.wanted
+            for name in difflib.get_close_matches(wish, self.table.names, n=1)
+            if signal_of(name) in (None, signal_of(wish))  # dq3 is near to q3, but no position
+        ]
         listing = ", ".join(self.table.names[:MAX_LISTED]) or "no column"
         if len(self.table.names) > MAX_LISTED:
             listing += f" and {len(self.table.names) - MAX_LISTED} more"

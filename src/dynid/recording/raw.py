@@ -11,7 +11,7 @@ import numpy as np
 from dynid.arrays import Array, Bool, Float, Int, readonly
 from dynid.errors import RecordingError
 from dynid.prose import counted
-from dynid.recording.recording import Recording, measurable
+from dynid.recording.recording import Recording, check_part, measurable, part_error
 from dynid.recording.repairs import LogRepair
 from dynid.recording.spelling import STEMS
 
@@ -121,10 +121,11 @@ class RawLog:
         """
         if t_from is None and t_until is None:
             return self
+        check_part(t_from, t_until)
         low, high = -np.inf if t_from is None else t_from, np.inf if t_until is None else t_until
         kept = ~((self.t < low) | (self.t >= high))
         if not np.any(kept):
-            raise RecordingError(f"{self.source}: no sample from {low:g} s until {high:g} s")
+            raise part_error(self.source, t_from, t_until, float(np.nanmin(self.t)), float(np.nanmax(self.t)))
         return self.rows(kept)
 
     @property

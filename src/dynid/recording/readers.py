@@ -23,7 +23,7 @@ from dynid.recording.formats.parquet import PARQUET
 from dynid.recording.formats.text import TEXT
 from dynid.recording.log_format import LogBlock, LogFormat
 from dynid.recording.raw import RAW_SIGNALS, RawLog, increasing
-from dynid.recording.recording import Recording, time_error
+from dynid.recording.recording import Recording, part_error, time_error
 
 __all__ = ["LOG_FORMATS", "column_names", "read_raw", "read_recording", "stream_raw", "stream_recording"]
 
@@ -77,6 +77,7 @@ def read_raw(
     plan, stream = _opened(path, joint_names, columns, chunk)
     held: list[LogBlock] = []
     n_samples, n_before, whole = 0, 0, True
+    covered: list[float] = []
     for block in stream:
         if most_samples is not None and n_samples >= most_samples:
             whole = False
@@ -84,11 +85,14 @@ def read_raw(
         numbers = n_before + np.arange(len(block.values)) if block.numbers is None else block.numbers
         n_before += len(block.values)
         numbered = replace(block, numbers=numbers)
-        if t_from is not None and len(numbers) and np.all(plan.times(numbered, 0) < t_from):
+        if t_from is not None and len(numbers) and np.all((times := plan.times(numbered, 0)) < t_from):
+            covered += [float(times.min()), float(times.max())]
             continue
         held.append(numbered)
         n_samples += len(block.values)
     block = _joined(iter(held))
+    if not len(block.values) and covered:
+        raise part_error(plan.source, t_from, None, min(covered), max(covered))
     if not len(block.values):
         raise _no_samples(plan, block.n_skipped)
     return _raw(plan, block, whole=whole)

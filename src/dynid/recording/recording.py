@@ -141,14 +141,11 @@ class Recording(PrintsAsTable):
         Raises:
             RecordingError: where no sample is left, saying what the log covers.
         """
+        check_part(t_from, t_until)
         start = 0 if t_from is None else int(np.searchsorted(self.t, t_from, side="left"))
         stop = self.n_samples if t_until is None else int(np.searchsorted(self.t, t_until, side="left"))
         if start >= stop:
-            asked = f"from {'its start' if t_from is None else f'{t_from:g} s'} "
-            asked += f"until {'its end' if t_until is None else f'{t_until:g} s'}"
-            raise RecordingError(
-                f"{self.source}: no sample {asked}; the log covers {self.t[0]:.6f} s to {self.t[-1]:.6f} s"
-            )
+            raise part_error(self.source, t_from, t_until, float(self.t[0]), float(self.t[-1]))
         cut = {name: getattr(self, name)[start:stop] for name in ("t", *self.signals)}
         return replace(self, **cut, first_sample=self.first_sample + start)
 
@@ -245,6 +242,24 @@ def _numbers(name: str, values: ArrayLike) -> Float[Array, "..."]:
     except (TypeError, ValueError) as error:
         shape = "(n_samples,)" if name == "t" else "(n_samples, 6)" if name in WRENCH_SIGNALS else "(n_samples, n_dof)"
         raise WrongType(name, f"an array of numbers of shape {shape}", values) from error
+
+
+def check_part(t_from: float | None, t_until: float | None) -> None:
+    """Refuse a part of a log (s) that begins or ends at no time.
+
+    Raises:
+        RecordingError: for a start or an end that is not a number.
+    """
+    for name, value in (("from_", t_from), ("until", t_until)):
+        if value is not None and np.isnan(value):
+            raise RecordingError(f"`{name}` {value:g}: give a time in s on the clock of the log")
+
+
+def part_error(source: str, t_from: float | None, t_until: float | None, start: float, end: float) -> RecordingError:
+    """No sample of a log that covers `start` to `end` (s) lies in the part that was asked for."""
+    asked = f"from {'its start' if t_from is None else f'{t_from:g} s'} "
+    asked += f"until {'its end' if t_until is None else f'{t_until:g} s'}"
+    return RecordingError(f"{source}: no sample {asked}; the log covers {start:.6f} s to {end:.6f} s")
 
 
 def time_error(source: str, sample: int, before: float, after: float) -> RecordingError:

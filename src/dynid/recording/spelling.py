@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["STEMS", "TIME_NAMES", "bare", "numbered_patterns", "stamp_parts", "unit_of"]
+__all__ = ["STEMS", "TIME_NAMES", "bare", "numbered_patterns", "signal_of", "stamp_parts", "unit_of"]
 
 TIME_NAMES = ("t", "time", "timestamp", "t_s", "time_s", "stamp", "sec", "secs", "seconds", "__time", "%time")
 """Names of a time column, the most trusted first; in s where nothing else is said."""
@@ -72,6 +72,12 @@ def stamp_parts(names: Sequence[str]) -> dict[str, str]:
         if partners:
             pairs[name] = partners[0]
     return pairs
+
+
+def signal_of(name: str) -> str | None:
+    """The signal that a column (no unit) is called after, such as ``dq3`` or ``tau.elbow``; None for others."""
+    stem = re.split(r"[./]|[_\[]?(?:\d|\{n\})", name, maxsplit=1)[0].casefold()
+    return next((signal for signal, stems in STEMS.items() if stem in stems), None)
 
 
 def numbered_patterns(names: Sequence[str], n_joints: int) -> list[str]:

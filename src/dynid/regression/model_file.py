@@ -32,6 +32,8 @@ __all__ = ["FORMAT", "load_model", "save_model"]
 
 FORMAT = "dynid-model/1"
 """Name and version of the file format; a reader refuses what it does not know."""
+GIVE_A_MODEL = "give the model.json that an identification wrote"
+"""What to do about a file that is no model."""
 
 N_STATES = 16
 """States on which a file must predict the torque of its model before it appears."""
@@ -72,10 +74,15 @@ def load_model(path: Path | str) -> IdentifiedModel:
         raise ModelFileError(f"{path}: no such model file; an identification writes model.json into its folder")
     if path.is_dir():
         raise ModelFileError(f"{path}: is a folder; the model in it is {path / 'model.json'}")
-    content = read_json(path, ModelFileError, "model file")
+    try:
+        content = read_json(path, ModelFileError, "model file")
+    except ModelFileError as error:
+        raise ModelFileError(f"{error}; {GIVE_A_MODEL}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else None
-        raise ModelFileError(f"{path}: not a model file of this version: format {found!r}, known is {FORMAT!r}")
+        raise ModelFileError(
+            f"{path}: not a model file of this version: format {found!r}, known is {FORMAT!r}; {GIVE_A_MODEL}"
+        )
     try:
         return _decoded(content)
     except KeyError as error:

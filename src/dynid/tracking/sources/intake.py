@@ -69,6 +69,8 @@ def _feed(source: str, messages: StreamMessages, settings: LogSettings) -> Strea
     if not source.startswith(FOLLOW):
         raise TrackingError(f"{source}: no live source; write udp:PORT, follow:FILE, or - for standard input")
     path = Path(source.removeprefix(FOLLOW))
+    if source == FOLLOW:
+        raise TrackingError(f"{source}: names no file; write follow:log.csv")
     # A recorder makes its folder when it starts, which may be later.
     if path.is_dir() or path.suffix in BAG_SUFFIXES or not (path.suffix or path.exists()):
         return GrowingBag(path, messages, settings.columns)
