@@ -48,6 +48,10 @@ FIRST_DAY = (
 IN_WHEEL = (
     "dynid/py.typed",
     "dynid/dynamics/kernels/kernels.ll.gz",
+    "dynid/simulation/run.ll.gz",
+    "dynid/tracking/arm.ll.gz",
+    "dynid/tracking/motion.ll.gz",
+    "dynid/tracking/watch.ll.gz",
     "dynid/writers/report/templates/report.html",
     f"dynid-{VERSION}.dist-info/licenses/LICENSE",
 )

@@ -15,7 +15,7 @@ from dynid.dynamics.kernels.chains import chain_arrays
 from dynid.dynamics.kernels.forward import mass_and_bias
 from dynid.errors import ConfigError, ParameterError
 from dynid.simulation.arm import SimulatedArm
-from dynid.simulation.arm_kernels import WORKSPACE, mass_matrix_and_bias, rigid_torque
+from dynid.simulation.arm_kernels import mass_matrix_and_bias, rigid_torque, workspace
 from dynid.simulation.joint_controller import ControllerFile, JointController, read_controller
 from dynid.simulation.mujoco_arm import MujocoArm
 from dynid.simulation.synthetic import plausible_parameters
@@ -51,7 +51,7 @@ def test_mass_matrix_and_bias_are_those_of_the_batch_kernels(name, rng):
     q, dq, ddq = rng.normal(size=(3, n))
     links, rotor = np.array(robot.nominal), rng.uniform(0.0, 1.0, n)
     M, bias, mine, own = np.empty((n, n)), np.empty(n), np.empty((n, n)), np.empty(n)
-    W, tau = np.zeros((n + 1, WORKSPACE)), np.empty(n)
+    W, tau = workspace(n), np.empty(n)
     mass_and_bias(chain, q, dq, links, rotor, M, bias)
     mass_matrix_and_bias(chain, q, dq, np.zeros(n), links, rotor, W, mine, own)
     np.testing.assert_allclose(mine, M, atol=1e-12 * np.max(M))

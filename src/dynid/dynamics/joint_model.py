@@ -13,7 +13,9 @@ import numpy as np
 from dynid.arrays import Array, Float, Int
 from dynid.chain.robot import JointType, Robot
 from dynid.dynamics.formula import DDQ, DQ, GEAR_LOAD, POSITION, Formula, shape_number, state
+from dynid.dynamics.kernels.bound import run_kernel
 from dynid.dynamics.kernels.formulas import follow_states, programs
+from dynid.dynamics.kernels.machine_code import BATCH
 from dynid.dynamics.motion import Motion
 from dynid.errors import ParameterError
 
@@ -224,7 +226,7 @@ class JointModel(ABC):
         if start is not None:
             out[0] = start
         code, numbers = programs(self.next_states, self._shape_rows(n_dof), n_dof)
-        follow_states(code, numbers, np.ascontiguousarray(q), out)
+        run_kernel(BATCH, follow_states, code, numbers, np.ascontiguousarray(q), np.empty(code.shape[1]), out)
         return out
 
     def programs(self, n_dof: int) -> tuple[Int[Array, "n_terms length"], Float[Array, "n_terms n_dof length"]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import numpy as np
-from numba.extending import get_cython_function_address
+from scipy.linalg import cython_lapack
 
 from dynid.arrays import Array, Float
 
@@ -18,9 +18,12 @@ PANEL = 8
 
 # LAPACK's dgeqrf does not block matrices as narrow as ours and takes nearly twice as long. SciPy's wrapper of dgeqrt
 # keeps the interpreter lock; ctypes releases it.
-_dgeqrt = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 9)(
-    get_cython_function_address("scipy.linalg.cython_lapack", "dgeqrt")
+_capsule = cython_lapack.__pyx_capi__["dgeqrt"]
+_name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_address_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
+_dgeqrt = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 9)(_address_of(_capsule, _name_of(_capsule)))
 
 
 def triangular(

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from dynid.arrays import Array, Float, freeze_arrays
+from dynid.dynamics.kernels.bound import run_kernel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError
 from dynid.simulation.friction_step import Resistance
 from dynid.simulation.resistance import JointTables, joint_tables
-from dynid.simulation.roll_kernels import FINE, Feedback, StepTrace, new_trace, run_arm
+from dynid.simulation.roll_kernels import FINE, RUN, Feedback, StepTrace, new_trace, run_arm, run_work
 
 __all__ = ["LONGEST_STEP", "Coasting", "SimulatedArm", "SimulatedRun", "no_feedback"]
 
@@ -102,7 +103,10 @@ class SimulatedArm:
         tau_out = np.zeros((count, n_dof))
         trace = new_trace(count + count // 2 + 64 * FINE if traced else 0, n_dof, self.tables.n_lengths)
         state = np.zeros((n_dof, self.tables.n_lengths)) if z is None else np.array(z)
-        end = run_arm(
+        n_ticks = 0 if feedback is None else count // max(feedback.steps, 1) + 1
+        end = run_kernel(
+            RUN,
+            run_arm,
             self.model.chain,
             np.array(self.theta[: self.model.n_inertial]).reshape(n_dof, 10),
             self.tables.rotor(self.theta),
@@ -114,6 +118,7 @@ class SimulatedArm:
             np.ascontiguousarray(tau, dtype=float).reshape(-1, n_dof),
             no_feedback(n_dof) if feedback is None else feedback,
             FINE,
+            run_work(n_dof, self.tables.n_lengths, n_ticks),
             q_out,
             dq_out,
             tau_out,

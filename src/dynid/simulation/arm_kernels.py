@@ -9,12 +9,20 @@ from __future__ import annotations
 from typing import Any, no_type_check
 
 import numpy as np
-from numba import njit
 
-__all__ = ["WORKSPACE", "factor", "mass_matrix_and_bias", "rigid_torque", "solve_factored"]
+from dynid.arrays import Array
+from dynid.dynamics.kernels.stored import njit
 
-WORKSPACE = 43
+__all__ = ["factor", "mass_matrix_and_bias", "rigid_torque", "solve_factored", "workspace"]
+
+PER_LINK = 43
 """Numbers a link needs on the way: pose 12, velocity 6, acceleration 6, wrench 6, composite body 10, and 3 spare."""
+
+
+def workspace(n_dof: int) -> Array:
+    """What the functions below work in: a row for every link, one for the base, and one to spare."""
+    return np.zeros((n_dof + 2, PER_LINK))
+
 
 inner: Any = njit(cache=True, nogil=True, fastmath={"contract"})
 
@@ -131,7 +139,7 @@ def _merge(w, up):
 @inner
 @no_type_check
 def _outward(chain, q, dq, ddq, links, W):
-    """Poses, motions and wrenches of all links, from the base outwards; W is (n_dof + 1, WORKSPACE), the base last."""
+    """Poses, motions and wrenches of all links, from the base outwards; W is a `workspace`."""
     n_dof = q.shape[0]
     base = W[n_dof]
     for r in range(12, 24):
@@ -170,7 +178,8 @@ def mass_matrix_and_bias(chain, q, dq, zero, links, rotor, W, M, bias):
             W[i, 30 + r] = links[i, r]
         for j in range(n_dof):
             M[i, j] = 0.0
-    force, moved = np.empty(6), np.empty(6)
+    spare = W[n_dof + 1]
+    force, moved = spare[:6], spare[6:12]
     for i in range(n_dof - 1, -1, -1):
         w, S = W[i], chain.S[i]
         bias[i] = S[0] * w[24] + S[1] * w[25] + S[2] * w[26] + S[3] * w[27] + S[4] * w[28] + S[5] * w[29]

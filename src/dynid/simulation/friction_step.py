@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array
+from dynid.dynamics.kernels.stored import njit
 from dynid.simulation.arm_kernels import factor, solve_factored
 
 __all__ = ["Resistance", "friction_step", "table_at"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.dynamics.kernels.batch import newton_euler
 from dynid.dynamics.kernels.forward import cholesky, cholesky_solve, mass_and_bias
+from dynid.dynamics.kernels.stored import njit
 
 __all__ = ["simulate_loop"]
 

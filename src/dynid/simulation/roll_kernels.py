@@ -10,19 +10,24 @@ from __future__ import annotations
 from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array
-from dynid.simulation.arm_kernels import WORKSPACE, mass_matrix_and_bias, rigid_torque
+from dynid.dynamics.kernels.machine_code import Bundle
+from dynid.dynamics.kernels.stored import njit
+from dynid.simulation.arm_kernels import mass_matrix_and_bias, rigid_torque, workspace
 from dynid.simulation.friction_step import friction_step
 
-__all__ = ["FINE", "Feedback", "StepTrace", "new_trace", "run_arm"]
+__all__ = ["FINE", "RUN", "Feedback", "RunWork", "StepTrace", "new_trace", "run_arm", "run_work"]
 
 FINE = 16
 """Parts of a step in which a joint stops or turns."""
 RUNAWAY = 1e3
 """A velocity (rad/s or m/s) that no arm reaches: the simulation has diverged."""
 
+RUN = Bundle.of(
+    "simulation/run.ll.gz", tuple(f"simulation/{name}.py" for name in ("arm_kernels", "friction_step", "roll_kernels"))
+)
+"""The compiled run."""
 inner: Any = njit(cache=True, nogil=True, fastmath={"contract"})
 
 
@@ -84,6 +89,55 @@ def new_trace(n_parts: int, n_dof: int, n_lengths: int) -> StepTrace:
     )  # fmt: skip
 
 
+class RunWork(NamedTuple):
+    """What a run works in, made once for it; single rows are arrays of their own, which compiled code has to know."""
+
+    W: Array
+    M: Array
+    A: Array
+    linear: Array
+    """(n_dof, 2)"""
+    qm: Array
+    vm: Array
+    zero: Array
+    last: Array
+    force: Array
+    bias: Array
+    impulse: Array
+    u: Array
+    v0: Array
+    low: Array
+    high: Array
+    load: Array
+    path: Array
+    ahead: Array
+    side: Array
+    """(n_dof,) way of motion; 0 where a joint sticks."""
+    start: Array
+    """(n_dof, n_lengths) states of presliding at the start."""
+    commands: Array
+    """(n_ticks, n_dof) of the controller, N·m or N."""
+
+
+def run_work(n_dof: int, n_lengths: int, n_ticks: int) -> RunWork:
+    """Zeros of the shapes that a run of so many joints, lengths of presliding and ticks of a controller asks for."""
+    z, n = np.zeros, n_dof
+    matrices, rows = [workspace(n), z((n, n)), z((n, n)), z((n, 2))], [z(n) for _ in range(14)]
+    return RunWork(*[*matrices, *rows, z(n, dtype=np.int64), z((n, n_lengths)), z((n_ticks, n))])
+
+
+@inner
+@no_type_check
+def _largest(values):
+    """The largest absolute value; nan where one is nan."""
+    found = 0.0
+    for k in range(values.shape[0]):
+        size = abs(values[k])
+        if not size <= found:
+            found = size
+    return found
+
+
 @inner
 @no_type_check
 def _follow(res, path, z):
@@ -132,27 +186,22 @@ def _command(feedback, commands, tick, q, v):
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 @no_type_check
-def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, q_out, dq_out, tau_out, trace):
+def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, w, q_out, dq_out, tau_out, trace):
     """Fill rows 1… of q_out and dq_out from the state q, dq, z on, which row 0 gets, in steps of h.
 
-    `tau` holds the torque of every step, or nothing where `feedback` gives it. Returns 0 where all went well, k + 1
-    where the arm ran away in step k, −k − 1 where its mass matrix is not positive definite.
+    `tau` holds the torque of every step, or nothing where `feedback` gives it; `w` is zero. Returns 0 where all went
+    well, k + 1 where the arm ran away in step k, −k − 1 where its mass matrix is not positive definite.
     """
     n_steps, n = q_out.shape[0] - 1, q.shape[0]
-    W, M, A = np.zeros((n + 1, WORKSPACE)), np.empty((n, n)), np.empty((n, n))
-    # Not rows of one array: numba takes these for strided, and compiles every function that meets both kinds twice.
-    qm, vm, zero, last, force, bias, impulse = (
-        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
-    )  # fmt: skip
-    u, v0, low, high, load, path, ahead = (
-        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
-    )  # fmt: skip
-    linear, side, start = np.empty((n, 2)), np.zeros(n, dtype=np.int64), z.copy()
-    closed, loaded = feedback.position.shape[0] > 0, np.max(np.abs(res.load)) > 0.0
-    commands = np.zeros((n_steps // max(feedback.steps, 1) + 1 if closed else 0, n))
+    W, M, A, qm, vm, zero, last, force = w.W, w.M, w.A, w.qm, w.vm, w.zero, w.last, w.force
+    bias, impulse, u, v0, low, high, load = w.bias, w.impulse, w.u, w.v0, w.low, w.high, w.load
+    path, ahead, linear, side, start, commands = w.path, w.ahead, w.linear, w.side, w.start, w.commands
+    closed, loaded = commands.shape[0] > 0, _largest(res.load) > 0.0
     for j in range(n):
         low[j], high[j], last[j] = res.low[j], res.high[j], dq[j]
         q_out[0, j], dq_out[0, j] = q[j], dq[j]
+        for i in range(z.shape[1]):
+            start[j, i] = z[j, i]
     for k in range(n_steps):
         if closed and k % feedback.steps == 0:
             _command(feedback, commands, k // feedback.steps, q, dq)
@@ -200,7 +249,7 @@ def run_arm(chain, links, rotor, res, h, q, dq, z, tau, feedback, fine, q_out, d
             _follow(res, path, z)
         for j in range(n):
             q_out[k + 1, j], dq_out[k + 1, j] = q[j], dq[j]
-        if not np.max(np.abs(dq)) < RUNAWAY:
+        if not _largest(dq) < RUNAWAY:
             for j in range(n):
                 q[j] = q_out[0, j]
                 for m in range(z.shape[1]):

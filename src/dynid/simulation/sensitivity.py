@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.base_parameters import BaseParameters
 from dynid.dynamics.kernels.adjoint import pull_back
 from dynid.dynamics.kernels.ready import fill_regressor
+from dynid.dynamics.kernels.stored import njit
 from dynid.simulation.arm import SimulatedArm, SimulatedRun, no_feedback
 from dynid.simulation.arm_kernels import factor, solve_factored
 from dynid.simulation.roll_kernels import Feedback, StepTrace

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from dynid.tracking.watch import LoadWatcher as LoadWatcher
 
 MODULES = (
+    "bundles",
     "terms",
     "row_filter",
     "base_link",

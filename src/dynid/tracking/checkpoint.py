@@ -14,8 +14,10 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.disk import write_whole
+from dynid.dynamics.kernels.bound import run_kernel
 from dynid.errors import TrackingError
 from dynid.tracking import core
+from dynid.tracking.bundles import ARM
 from dynid.tracking.factors import scale_factors
 from dynid.tracking.filter import ConstrainedFilter, Tracker
 
@@ -103,7 +105,7 @@ def _rescaled(tracker: Tracker, before: Array | None, path: Path) -> None:
     if not np.array_equal(before, scale):
         ratio = before / scale
         tracker.state.x[:] *= ratio
-        scale_factors(tracker.state.U, tracker.state.D, ratio)
+        run_kernel(ARM, scale_factors, tracker.state.U, tracker.state.D, ratio)
 
 
 def _fields(tracker: Tracker) -> dict[str, Array]:

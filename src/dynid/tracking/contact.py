@@ -17,11 +17,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, Bool, Float, Transform, freeze_arrays
+from dynid.dynamics.kernels.bound import run_kernel
+from dynid.dynamics.kernels.stored import njit
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
+from dynid.tracking.bundles import WATCH
 from dynid.tracking.rows import RowArrays, Work, _move, needs_columns, pass_on, place, row_arrays, work_for
 from dynid.tracking.samples import Sample
 from dynid.tracking.terms import JointTerms, add_joint_terms
@@ -89,7 +91,7 @@ def inertia_matrix(
     """Inertia matrix of the bodies alone (kg·m² or kg), without rotors."""
     M, out = np.zeros((len(q), len(q))), np.zeros((3, len(q)))
     for i, unit in enumerate(np.eye(len(q))):
-        momentum(a, q, unit, theta, w, out)
+        run_kernel(WATCH, momentum, a, q, unit, theta, w, out)
         M[:, i] = out[0]
     return M
 

@@ -126,6 +126,16 @@ class BandState(NamedTuple):
 
 @called_kernel
 @no_type_check
+def _fill_load_rows(o, c, m, q, dq, last):
+    """The rows of the load at the motion of now: those of its filter are half a window of accelerations old."""
+    predict_rows(c.rows, q, dq, o.acceleration, c.theta, m.work)
+    for j in range(q.shape[0]):
+        for a in range(10):
+            m.H[j, a] = m.work.Y[j, last + a]
+
+
+@called_kernel
+@no_type_check
 def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
     """Take one sample; return the sum of squares of the external torque over its band, nan where there is none.
 
@@ -150,10 +160,13 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
         follow_path(c.terms, q, o.before, o.z, m.stack)
     momentum(c.rows, q, dq, o.theta, m.work, o.out)
     _friction(k, o, c, s, m, q, dq)
+    forget = 1.0 / (1.0 + k.gain * dt)
+    for j in range(n):
+        o.acceleration[j] = 0.0 if fresh else forget * (o.acceleration[j] + k.gain * (dq[j] - o.speed[j]))
+    _fill_load_rows(o, c, m, q, dq, last)
     U, D, e, B, C, total = s.U[NOTHING], s.D[NOTHING], s.e[NOTHING], s.B[NOTHING], s.C[NOTHING], 0.0
     surely = 0.0
     H, he, row, seen, f = m.H, m.he, m.k, m.seen, m.f
-    forget = 1.0 / (1.0 + k.gain * dt)
     pole = 1.0 / (1.0 + k.gain * k.period)
     for j in range(n):
         p = o.out[0, j]
@@ -170,7 +183,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
         o.impulse[j] = 0.0 if fresh else p - o.p[j] - 0.5 * dt * (drive + before)
         o.shake[j] = 0.0 if fresh else UNRESOLVED * (rate - o.rate[j])
         if fresh:
-            o.r[j], o.between[j], o.still[j], o.acceleration[j] = 0.0, 0.0, still, 0.0
+            o.r[j], o.between[j], o.still[j] = 0.0, 0.0, still
         else:
             if lost:  # a torque that is missing says nothing: what was seen before fades
                 o.r[j] *= forget
@@ -179,7 +192,6 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
             jump = k.gain * dt * o.shake[j]
             o.between[j] = forget * forget * (o.between[j] + jump * jump)
             o.still[j] = max(still, forget * o.still[j])
-            o.acceleration[j] = forget * (o.acceleration[j] + k.gain * (dq[j] - o.speed[j]))
         o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
     if fresh:
         forget_jumps(o.jumps)

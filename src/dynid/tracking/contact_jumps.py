@@ -20,9 +20,9 @@ from __future__ import annotations
 from typing import NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array
+from dynid.dynamics.kernels.stored import njit
 
 __all__ = [
     "CALM",
@@ -35,6 +35,7 @@ __all__ = [
     "forget_jumps",
     "jump_constants",
     "jump_state",
+    "keep_calm",
     "watch_jumps",
 ]
 
@@ -64,6 +65,8 @@ SHARE = 0.1
 """Error of the model's torque over the change of torque, before it is learned."""
 SHARE_WEIGHT = 0.03
 """Weight of that guess against the one of the variance: 0.003 to 0.3 do alike."""
+MISSED = 1.5
+"""Time since the sample before, in periods, beyond which samples were lost."""
 CONFIRM = 0.01
 """Time over which the jump is averaged where samples come faster, s: velocities are noisy at both ends of a window."""
 OLDEST, COUNT = range(2)
@@ -83,6 +86,8 @@ class JumpConstants(NamedTuple):
     """Of the squares that a force explains, dimensionless."""
     confirm: float
     """Time constant over which the jump is averaged, s."""
+    period: float
+    """Typical time between samples, s."""
 
 
 class JumpState(NamedTuple):
@@ -123,7 +128,9 @@ def jump_constants(
     threshold of Gaussian noise."""
     change = 2.0 * (1.0 - np.exp(-0.5 * (WINDOW + BASE_TIME) / memory))
     usual = white**2 * min(1.0, period / WINDOW) + slow**2 * change
-    return JumpConstants(np.asarray(usual), np.full(3, force), JUMP_TAILS * gaussian, max(0.0, CONFIRM - period))
+    return JumpConstants(
+        np.asarray(usual), np.full(3, force), JUMP_TAILS * gaussian, max(0.0, CONFIRM - period), period
+    )
 
 
 def jump_state(k: JumpConstants, period: float) -> JumpState:
@@ -224,6 +231,16 @@ def forget_jumps(o):
 
 @njit(cache=True, nogil=True)
 @no_type_check
+def keep_calm(k, o, t, dt, low):
+    """Keep when the statistic was last below `low` (s), without the time of lost samples: no rise shows in them."""
+    if o.numbers[SIZE] < low:
+        o.numbers[CALM] = t
+    elif dt > MISSED * k.period:
+        o.numbers[CALM] += dt - k.period
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
 def _leave(o, held):
     """The oldest sample of the window becomes part of the average before it."""
     first = o.places[OLDEST]
@@ -247,6 +264,8 @@ def _enter(k, o, dt, impulse, tau, shake, still, near, learn):
     o.spans[place] = dt
     o.numbers[SPAN] += dt
     o.places[COUNT] += 1
+    # A wild velocity is an impulse, however long ago the sample before is: lost ones do not let it count for longer.
+    share = k.period / dt if dt > MISSED * k.period else 1.0
     for j in range(impulse.shape[0]):
         deviation, known = 0.0, o.base[1, j]
         if not np.isnan(impulse[j]):
@@ -256,8 +275,8 @@ def _enter(k, o, dt, impulse, tau, shake, still, near, learn):
             free = WILD * np.sqrt(usual + shake[j] * shake[j] + still[j])
             if near[j] == 0.0:
                 o.wild[1, j] += learn * (min(deviation * deviation, TYPICAL * TYPICAL * usual) - o.wild[1, j])
-            deviation = min(deviation, free + 2.0 * max(0.0, o.wild[0, j]))
-            deviation = max(deviation, -free + 2.0 * min(0.0, o.wild[0, j]))
+            deviation = min(deviation, share * (free + 2.0 * max(0.0, o.wild[0, j])))
+            deviation = max(deviation, share * (-free + 2.0 * min(0.0, o.wild[0, j])))
             o.wild[0, j] = deviation
         o.past[0, place, j] = dt * (o.base[0, j] + deviation)
         o.past[1, place, j] = dt * known
@@ -308,7 +327,12 @@ def watch_jumps(k, o, a, E, dt, impulse, tau, shake, still, near, held):
     # A quarter of a sample of play, or jitter would make the window one sample longer or shorter.
     while o.places[COUNT] > 1 and o.numbers[SPAN] > WINDOW + 0.25 * dt:
         _leave(o, held)
-    span, ready = o.numbers[SPAN], o.numbers[BASE_AGE] > 0.0
+    span, age = o.numbers[SPAN], o.numbers[BASE_AGE]
+    # After a gap the average before the window is one of few samples. The noise of a velocity is an impulse, whose mean
+    # falls with the time over which it is taken; and this average is not averaged over `confirm`.
+    ready, young = age >= WINDOW, 0.0
+    if ready and age < BASE_TIME:
+        young = ((WINDOW / age) ** 2 - (WINDOW / BASE_TIME) ** 2) * (1.0 + 2.0 * k.confirm / k.period)
     for j in range(n):
         jump, change = 0.0, 0.0
         if ready:
@@ -316,9 +340,9 @@ def watch_jumps(k, o, a, E, dt, impulse, tau, shake, still, near, held):
             change = (o.sums[1, j] / span - o.base[1, j]) ** 2
         o.change[j] = change
         o.value[0, j] += (jump - o.value[0, j]) * dt / (dt + k.confirm)
-        usual = o.usual[0, j] + o.usual[1, j] * change
+        usual = o.usual[0, j] * (1.0 + young) + o.usual[1, j] * change
         o.value[1, j] = np.sqrt(usual + o.sums[2, j] / (span * span) + still[j])
-        if free and ready and near[j] == 0.0:
+        if free and age >= BASE_TIME and near[j] == 0.0:
             _learn_band(k, o, j, change, learn)
     _flange_rows(a, E, o.J, o.frame)
     fit, _, _ = explained(o.value[0], o.value[1], o.J, k.force, o.A)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array
+from dynid.dynamics.kernels.stored import njit
 from dynid.tracking.factors import absorb_row, add_noise, scale_factors, state_std
 from dynid.tracking.row_filter import smooth_rows
 from dynid.tracking.rows import RowArrays, Work, n_rows, predict_rows, work_for
@@ -336,11 +336,14 @@ def filter_steps(c, st, m, t, q, dq, ddq, z, terms, every, x, std, nis):
     n_kept = 0
     for k in range(t.shape[0]):
         if terms.shape[0] > 0:
-            m.work.terms[:] = terms[k]
+            for j in range(terms.shape[1]):
+                for i in range(terms.shape[2]):
+                    m.work.terms[j, i] = terms[k, j, i]
         outcome = filter_step(c, st, m, t[k], q[k], dq[k], ddq[k], z[k])
         nis[k] = st.numbers[NIS] if outcome == ABSORBED else np.nan
         if (k + 1) % every == 0 and n_kept < x.shape[0]:
-            x[n_kept, :] = st.x
+            for i in range(x.shape[1]):
+                x[n_kept, i] = st.x[i]
             state_std(st.U, st.D, std[n_kept])
             n_kept += 1
     return n_kept

@@ -15,12 +15,11 @@ from __future__ import annotations
 from typing import NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array
-from dynid.dynamics.kernels.stored import called_kernel
+from dynid.dynamics.kernels.stored import called_kernel, njit
 from dynid.tracking.contact_bands import load_like, observe_contact
-from dynid.tracking.contact_jumps import CALM, SIZE
+from dynid.tracking.contact_jumps import CALM, SIZE, keep_calm
 from dynid.tracking.decision_rules import LOW_SHARE, SETTLING, STILL_SUDDEN, SUSPICIOUS, Rules
 from dynid.tracking.hypotheses import branch_contact, branch_filling, branch_load, copy_filter, release_contact
 from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
@@ -307,11 +306,10 @@ def _free(d):
 
 @called_kernel
 @no_type_check
-def _jumped(k, o, d, r, t):
+def _jumped(k, o, d, r, t, dt):
     """Whether the external torque has jumped, be it by a contact or by a load."""
     n, size, level = d.numbers, o.jumps.numbers[SIZE], k.jumps.threshold
-    if size < LOW_SHARE * level:
-        o.jumps.numbers[CALM] = t
+    keep_calm(k.jumps, o.jumps, t, dt, LOW_SHARE * level)
     enough = size >= (SUSPICIOUS * level if n[PHASE] == KNOWN else level)
     calm = o.jumps.numbers[CALM]
     return _free(d) and enough and t - n[EXPLAINED] >= r.decide and t - calm <= r.sudden
@@ -349,7 +347,7 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     # What begins must be more than the model may get wrong of a change of torque.
     free = _free(d)
     strong = total > k.threshold and (not free or o.numbers[4] > k.threshold)
-    jumped = not strong and _jumped(k, o, d, r, t)
+    jumped = not strong and _jumped(k, o, d, r, t, dt)
     sudden = not strong and _sudden(k, o, c, s, m, d, r, jumped)
     beyond = strong or sudden
     if total < LOW_SHARE * k.threshold:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 from scipy import linalg
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.kernels.stored import njit
 
 __all__ = [
     "absorb_row",

@@ -18,20 +18,15 @@ import numpy as np
 from scipy import stats
 
 from dynid.arrays import Array, Bool, Float, Transform, freeze_arrays
+from dynid.dynamics.kernels.bound import BoundKernel, run_kernel
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion, random_motion
 from dynid.errors import MotionError, TrackingError
 from dynid.prose import counted
-from dynid.tracking import core
+from dynid.tracking import core, factors
 from dynid.tracking.arm_cone import ArmCone
-from dynid.tracking.factors import (
-    absorb_row,
-    add_noise,
-    information_factor,
-    state_std,
-    triangular_factors,
-    upper_triangle,
-)
+from dynid.tracking.bundles import ARM
+from dynid.tracking.factors import absorb_row, add_noise, state_std, triangular_factors, upper_triangle
 from dynid.tracking.row_filter import low_pass_weights, rows_every
 from dynid.tracking.rows import MEASUREMENTS, Measurement, RowArrays, needs_columns, row_arrays
 from dynid.tracking.samples import (
@@ -201,12 +196,14 @@ class Tracker:
             np.zeros((2, options.n_rows) if smooth else (2, 0)),
         )
         for row in () if options.learnt is None else np.array(options.learnt):
-            absorb_row(U, D, row, 0, 1.0, np.zeros(n))
+            run_kernel(ARM, absorb_row, U, D, row, 0, 1.0, np.zeros(n))
         self.memory = core.memory_for(options.rows, n, len(options.state.columns), smooth=smooth)
         self.terms = JointTerms(options.model)
         # Samples are copied in, so that the core is compiled for one kind of array, whatever callers hand over.
         self._q, self._dq, self._ddq = np.zeros((3, options.model.n_dof))
         self._z = np.zeros(options.n_rows)
+        parts = self.constants, self.state, self.memory
+        self._step = BoundKernel(ARM, core.filter_step, *parts, np.nan, self._q, self._dq, self._ddq, self._z)
         self._theta, self._theta_at = np.zeros(0) if options.cone is None else options.cone.start, -1
 
     def step(self, sample: Sample) -> SampleOutcome:
@@ -225,9 +222,8 @@ class Tracker:
             terms = self.terms.at(self._q, self._dq, self._ddq)
             if terms is not None:
                 self.memory.work.terms[:] = terms
-        outcome = core.filter_step(
-            self.constants, self.state, self.memory, float(sample.t), self._q, self._dq, self._ddq, self._z
-        )
+        self._step.set_float(3, sample.t)
+        outcome = self._step()
         if self.n_absorbed == CHECKED_SAMPLES:
             refuse_wrong_sizes(self.state.numbers, self.n_absorbed)
         return SampleOutcome(outcome)
@@ -255,7 +251,9 @@ class Tracker:
         first = min(n_samples, max(0, CHECKED_SAMPLES - self.n_absorbed)) // every * every
         for start, stop in ((0, first), (first, n_samples)):
             part = slice(start, stop)
-            core.filter_steps(
+            run_kernel(
+                ARM,
+                core.filter_steps,
                 self.constants,
                 self.state,
                 self.memory,
@@ -346,7 +344,7 @@ class Tracker:
         """The estimate now."""
         mapping, x = self.options.state, self.state.x
         std = np.zeros(len(x))
-        state_std(self.state.U, self.state.D, std)
+        run_kernel(ARM, state_std, self.state.U, self.state.D, std)
         std *= np.sqrt(self.inflation)
         if self.options.cone is not None:
             values = self._reported()[[mapping.columns.index(symbol) for symbol in mapping.symbols]]
@@ -361,7 +359,7 @@ class Tracker:
     def columns(self) -> Float[Array, " n_columns"]:
         """Parameters of the model, then of the load, then of the base link where it is estimated, SI."""
         m = self.memory
-        evaluate_map(self.options.state.arrays, self.state.x, m.theta, m.G, m.p, m.rate)
+        run_kernel(ARM, evaluate_map, self.options.state.arrays, self.state.x, m.theta, m.G, m.p, m.rate)
         return m.theta.copy()
 
     @property
@@ -375,7 +373,7 @@ class Tracker:
         if cone is None:
             return found
         if self.n_absorbed != self._theta_at:
-            factor = information_factor(self.state.U, self.state.D, mapping.arrays.scale)
+            factor = factors.information_factor(self.state.U, self.state.D, mapping.arrays.scale)
             self._theta, self._theta_at = (
                 cone.nearest(found[mapping.arrays.first], factor, self._theta),
                 self.n_absorbed,
@@ -397,4 +395,4 @@ class Tracker:
     def widen(self, states: Bool[Array, " n_state"], variance: float) -> None:
         """Add `variance` (dimensionless, as states) to some states, when they are known to have changed."""
         for s in np.flatnonzero(states):
-            add_noise(self.state.U, self.state.D, int(s), float(variance), self.memory.b)
+            run_kernel(ARM, add_noise, self.state.U, self.state.D, int(s), float(variance), self.memory.b)

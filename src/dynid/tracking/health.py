@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
+from dynid.dynamics.kernels.bound import run_kernel
 from dynid.prose import counted
 from dynid.tracking import core
+from dynid.tracking.bundles import ARM
 from dynid.tracking.factors import state_std
 from dynid.tracking.filter import Tracker
 
@@ -96,7 +98,7 @@ def _at_bound(tracker: Tracker) -> tuple[str, ...]:
 
 def _starved(tracker: Tracker) -> tuple[str, ...]:
     std = np.zeros(tracker.options.state.n_state)
-    state_std(tracker.state.U, tracker.state.D, std)
+    run_kernel(ARM, state_std, tracker.state.U, tracker.state.D, std)
     idle = std > STARVED * tracker.options.initial_std
     unseen = tracker.options.unobservable
     return tuple(s for s, idles in zip(tracker.options.state.symbols, idle, strict=True) if idles and s not in unseen)

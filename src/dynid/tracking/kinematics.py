@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
+from dynid.dynamics.kernels.bound import BoundKernel
+from dynid.dynamics.kernels.stored import njit
 from dynid.errors import TrackingError
+from dynid.tracking.bundles import MOTION
 from dynid.tracking.samples import Sample
 
 __all__ = ["KinematicFilter", "KinematicStream"]
@@ -118,6 +120,14 @@ def smooth(t, q, dq, lost, order, centre, even, G, W, out):
                 out[2, j] += rate * dq[b, j] + faster * dq[a, j]
 
 
+@njit(cache=True, nogil=True)
+@no_type_check
+def smooth_window(first, length, t, q, dq, lost, order, centre, even, G, W, out):
+    """`smooth` of a window of so many samples, the first of which stands at `first`."""
+    last = first + length
+    smooth(t[first:last], q[first:last], dq[first:last], lost, order, centre, even, G, W, out)
+
+
 @dataclass(frozen=True, kw_only=True)
 class KinematicFilter:
     """Local polynomials over a window that slides with the samples."""
@@ -139,6 +149,8 @@ class KinematicFilter:
     @classmethod
     def at_rate(cls, rate_hz: float, *, half_window: float = 0.1) -> KinematicFilter:
         """For samples at a rate in Hz, with half a window in s."""
+        if not 0.0 < half_window < np.inf:
+            raise TrackingError(f"`half_window` {half_window:g}: give a time above 0 s, such as 0.1")
         return cls(half_samples=max(4, round(half_window * rate_hz)), gap=max(0.1, 5.0 / rate_hz))
 
     def start(self, n_dof: int) -> KinematicStream:
@@ -167,6 +179,11 @@ class KinematicStream:
         self._some_lost = False
         # Samples until no sample without any velocity is left in the window.
         self._unmeasured, self._all = 0, np.full(n_dof, n, dtype=np.int64)
+        self._missing = np.zeros(n_dof, dtype=np.int64)
+        self._smooth = BoundKernel(
+            MOTION, smooth_window, 0, n, self._t, self._q, self._dq, self._missing, options.order,
+            options.half_samples, self._even, self._G, self._W, self._out,
+        )  # fmt: skip
 
     def step(self, sample: Sample) -> Sample | None:
         """The sample of half a window ago with its motion filled in (rad, s); None while the window fills."""
@@ -194,15 +211,14 @@ class KinematicStream:
         if self._count < self._n:
             return None
         trimmed = self._trailing() if self._some_lost else 0
-        window = slice(self._place, self._place + self._n - trimmed)
         middle = self._kept[(self._place + self.options.half_samples) % self._n]
         assert middle is not None
-        half, order = self.options.half_samples, self.options.order
-        t, q, dq = self._t[window], self._q[window], self._dq[window]
-        lost = self._all if self._unmeasured else self._lost - np.minimum(self._run, trimmed) if trimmed else self._lost
+        self._missing[:] = self._all if self._unmeasured else self._lost - np.minimum(self._run, trimmed)
         if trimmed:
             self._even[1] = 0.0
-        smooth(t, q, dq, lost, order, half, self._even, self._G, self._W, self._out)
+        self._smooth.set_int(0, self._place)
+        self._smooth.set_int(1, self._n - trimmed)
+        self._smooth()
         if trimmed:
             self._even[1] = 0.0
         return middle._replace(q=self._out[0].copy(), dq=self._out[1].copy(), ddq=self._out[2].copy())

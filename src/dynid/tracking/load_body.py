@@ -20,10 +20,10 @@ from __future__ import annotations
 from typing import NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, Float
 from dynid.chain.inertia import InertialParameters
+from dynid.dynamics.kernels.stored import njit
 
 __all__ = [
     "BARRIER",

@@ -21,7 +21,8 @@ from __future__ import annotations
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
+
+from dynid.dynamics.kernels.stored import njit
 
 __all__ = [
     "LOAD_SIZE",

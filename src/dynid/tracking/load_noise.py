@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
-from dynid.dynamics.kernels.stored import called_kernel
+from dynid.dynamics.kernels.stored import called_kernel, njit
 from dynid.tracking.rows import other_rows
 
 __all__ = ["OUTLIER", "adapt_noise", "doubt_arm", "sweep_friction"]

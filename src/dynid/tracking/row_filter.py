@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.kernels.stored import njit
 
 __all__ = ["low_pass_weights", "rows_every", "smooth_rows"]
 

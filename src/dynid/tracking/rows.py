@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, Transform
 from dynid.chain.inertia import INERTIAL_NAMES
 from dynid.dynamics.kernels.chains import chain_arrays
 from dynid.dynamics.kernels.formulas import GIVEN
+from dynid.dynamics.kernels.stored import njit
 from dynid.dynamics.model import TorqueModel
 from dynid.tracking.terms import add_joint_terms
 

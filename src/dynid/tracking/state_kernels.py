@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array
+from dynid.dynamics.kernels.stored import njit
 
 __all__ = ["MapArrays", "evaluate_map"]
 

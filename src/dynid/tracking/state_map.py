@@ -18,10 +18,12 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Vector3, freeze_arrays
 from dynid.chain.inertia import INERTIAL_UNITS, InertialParameters
+from dynid.dynamics.kernels.bound import run_kernel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import ParameterError, TrackingError, UnknownName
 from dynid.prose import counted
 from dynid.tracking.base_link import BASE_LINK, BASE_SYMBOLS
+from dynid.tracking.bundles import ARM
 from dynid.tracking.rows import LOAD_SYMBOLS
 from dynid.tracking.state_kernels import MapArrays, evaluate_map
 
@@ -163,7 +165,7 @@ class StateMap:
         """Parameters, θ and derivatives (SI per unit of state) at a state."""
         theta, G = np.zeros(len(self.columns)), np.zeros((self.n_state, _WIDTH))
         p, rate = np.zeros(self.n_state), np.zeros(self.n_state)
-        evaluate_map(self.arrays, np.array(x, dtype=float), theta, G, p, rate)
+        run_kernel(ARM, evaluate_map, self.arrays, np.array(x, dtype=float), theta, G, p, rate)
         whole = np.zeros((len(self.columns), self.n_state))
         for s, first in enumerate(self.arrays.first):
             width = self.arrays.width[s] or _WIDTH

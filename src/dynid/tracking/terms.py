@@ -11,15 +11,17 @@ from dataclasses import replace
 from typing import NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.formula import Formula, state
-from dynid.dynamics.kernels.batch import newton_euler
+from dynid.dynamics.kernels.bound import BoundKernel
 from dynid.dynamics.kernels.chains import ChainArrays, chain_arrays
 from dynid.dynamics.kernels.formulas import GIVEN, formula_value, programs
+from dynid.dynamics.kernels.ready import fill_torques
+from dynid.dynamics.kernels.stored import njit
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.motion import Motion
+from dynid.tracking.bundles import ARM
 
 __all__ = [
     "JointTerms",
@@ -212,12 +214,6 @@ def renew_loaded_terms(a, dq, ddq, load, z, stack, out):
                 out[j, k] = term_value(a, k, j, speed, acceleration, z[j], stack)
 
 
-@njit(cache=True, nogil=True)
-@no_type_check
-def _link_torque(chain, q, dq, ddq, links, tau, wrench):
-    newton_euler(chain, q, dq, ddq, links, 0, 1, tau, wrench)
-
-
 class JointTerms:
     """Columns of the joints' own terms as the motion goes on; what remembers the path starts at rest."""
 
@@ -233,6 +229,10 @@ class JointTerms:
         self._stack = np.zeros(max(self.arrays.code.shape[1], self.arrays.state_code.shape[1]))
         self._now, self._tau, self._wrench = np.zeros((3, 1, n)), np.zeros((1, n)), np.zeros((1, n, 6))
         self._out = np.zeros((n, len(model.terms)))
+        q, dq, ddq = self._now[:, 0]
+        remembered = self._z, self._stack
+        self._follow = BoundKernel(ARM, follow_path, self.arrays, q, self.q, *remembered)
+        self._fill = BoundKernel(ARM, fill_terms, self.arrays, q, dq, ddq, self._tau[0], *remembered, self._out)
 
     @property
     def z(self) -> Float[Array, "n_dof n_states"]:
@@ -249,10 +249,10 @@ class JointTerms:
             return None
         if np.isnan(self.q[0]):
             self.q[:] = q
-        follow_path(self.arrays, now[0, 0], self.q, self._z, self._stack)
+        self._follow()
         if self._links is not None:
-            _link_torque(self._chain, now[0], now[1], now[2], self._links, self._tau, self._wrench)
-        fill_terms(self.arrays, now[0, 0], now[1, 0], now[2, 0], self._tau[0], self._z, self._stack, self._out)
+            fill_torques(self._chain, now[0], now[1], now[2], self._links, 0, 1, self._tau, self._wrench)
+        self._fill()
         return self._out
 
     def resume(self, motion: Motion) -> None:

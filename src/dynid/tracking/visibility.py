@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dynid.arrays import Array, Float
+from dynid.dynamics.kernels.bound import run_kernel
 from dynid.dynamics.motion import Motion
 from dynid.tracking import core
+from dynid.tracking.bundles import ARM
 from dynid.tracking.rows import RowArrays, predict_rows
 from dynid.tracking.state_kernels import evaluate_map
 from dynid.tracking.state_map import StateMap
@@ -34,14 +36,14 @@ def unseen_states(
         terms: columns of friction (SI) that the compiled core does not know; None where it knows them all.
     """
     scratch = core.memory_for(rows, state.n_state, len(state.columns), smooth=False)
-    evaluate_map(state.arrays, np.array(state.x0), scratch.theta, scratch.G, scratch.p, scratch.rate)
+    run_kernel(ARM, evaluate_map, state.arrays, np.array(state.x0), scratch.theta, scratch.G, scratch.p, scratch.rate)
     effect = np.zeros(state.n_state)
     for k in range(motion.n_samples):
         if terms is not None:
             scratch.work.terms[:] = terms[k]
         q, dq, ddq = np.array(motion.q[k]), np.array(motion.dq[k]), np.array(motion.ddq[k])
-        predict_rows(rows, q, dq, ddq, scratch.theta, scratch.work)
-        core.state_jacobian(state.arrays, scratch.work.Y, scratch.G, scratch.H)
+        run_kernel(ARM, predict_rows, rows, q, dq, ddq, scratch.theta, scratch.work)
+        run_kernel(ARM, core.state_jacobian, state.arrays, scratch.work.Y, scratch.G, scratch.H)
         effect += np.sum((scratch.H / noise[:, None]) ** 2, axis=0)
     seen = np.sqrt(effect) > UNSEEN * np.sqrt(max(np.max(effect), 1e-300))
     return tuple(symbol for symbol, shows in zip(state.symbols, seen, strict=True) if not shows)

@@ -11,9 +11,11 @@ from scipy import stats
 
 from dynid.arrays import Array, Float, Transform, freeze_arrays
 from dynid.chain.inertia import INERTIAL_UNITS
+from dynid.dynamics.kernels.bound import BoundKernel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
 from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank, load_gauss
+from dynid.tracking.bundles import WATCH
 from dynid.tracking.contact import inertia_matrix
 from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_link, contact_torque
 from dynid.tracking.hasty_changes import HastyChanges
@@ -25,19 +27,11 @@ from dynid.tracking.noise import TorqueNoise
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays
 from dynid.tracking.samples import Sample, TrackedParameters
 from dynid.tracking.terms import links_on_gears, term_arrays
-from dynid.tracking.watch_state import contact_state, decision_state, filter_bank, hear_held, hold, step_held
+from dynid.tracking.watch_state import contact_state, decision_state, filter_bank, known_mass_std
 
 __all__ = ["LoadWatch", "LoadWatcher"]
 
-KINDS: tuple[EventKind | None, ...] = (
-    None,
-    "initial load",
-    "pick",
-    "place",
-    "change",
-    "contact",
-    "contact over",
-)
+KINDS: tuple[EventKind | None, ...] = (None, "initial load", "pick", "place", "change", "contact", "contact over")
 """Events by the codes of `decisions`."""
 EMPTY_STD = 0.05
 """σ of the mass of an empty hand, kg: a finger more or less."""
@@ -158,7 +152,7 @@ class LoadWatch:
             standstill_speed=np.array(noise.standstill_speed),
             drift=drift,
             doubt_links=np.hstack([doubts[:, : model.n_inertial], np.zeros((len(doubts), 10))]),
-            # A view of a read-only array would be another type, for which numba compiles the whole watcher anew.
+            # A view in another order would be another type, for which numba compiles the whole watcher anew.
             doubt_own=np.array(doubts[:, model.n_inertial :], order="C").reshape(len(doubts), n, len(model.terms)),
             drift_time=600.0,
             walk=self.walk * self.scale,
@@ -234,10 +228,11 @@ class LoadWatcher:
         self._q, self._dq, self._ddq = np.zeros(n), np.zeros(n), np.zeros(n)
         self._tau = np.full(options.n_rows, np.nan)
         self._weight = options.model.base_link_rows @ options.base_link
-        self._held = hold(
-            self.bands, self.contact, self.constants, self.state, self.memory, self.decision, self.rules,
-            self._q, self._dq, self._ddq, self._tau,
-        )  # fmt: skip
+        parts = self.constants, self.state, self.memory, self.decision, self.rules
+        self._hear = BoundKernel(
+            WATCH, decisions.hear, self.bands, self.contact, *parts, np.nan, self._q, self._dq, self._tau
+        )
+        self._step = BoundKernel(WATCH, decisions.watch_sample, *parts, np.nan, self._q, self._dq, self._ddq, self._tau)
         self._heard = False
         self.n_absorbed = 0
         """Samples in the estimate."""
@@ -281,7 +276,7 @@ class LoadWatcher:
     @property
     def estimate(self) -> LoadEstimate:
         """The load now."""
-        return LoadEstimate.of(self.load, float(decisions.mass_std(self.state, self._best)))
+        return LoadEstimate.of(self.load, known_mass_std(self.state, self._best))
 
     @property
     def parameters(self) -> TrackedParameters:
@@ -336,7 +331,8 @@ class LoadWatcher:
             raise TrackingError("contacts need velocities and torques; log dq and tau")
         self._q[:], self._dq[:] = sample.q, sample.dq
         self._tau[: len(self._q)] = sample.tau
-        hear_held(self._held, float(sample.t))
+        self._hear.set_float(7, sample.t)
+        self._hear()
         return self._events(float(sample.t))
 
     def step(self, sample: Sample) -> tuple[LoadEvent, ...]:
@@ -352,11 +348,13 @@ class LoadWatcher:
         self._tau[:n] = sample.tau
         if len(self._tau) > n:
             self._tau[n:] = np.nan if sample.base_wrench is None else sample.base_wrench - self._weight
-        if not step_held(self._held, float(sample.t)):
+        self._step.set_float(5, sample.t)
+        if not self._step():
             self.n_skipped += 1
             return heard
         self.n_absorbed += 1
-        if self.decision.numbers[decisions.PHASE] != decisions.SUSPECT:
+        phase, onset = self.decision.numbers[[decisions.PHASE, decisions.ONSET]]
+        if phase <= decisions.KNOWN and np.isnan(onset):
             self._tally.add(float(sample.t), float(self.state.t[2]))
         return (*heard, *self._events(float(sample.t)))
 
@@ -364,18 +362,20 @@ class LoadWatcher:
         codes = self.decision.events
         if codes[0] == decisions.NO_EVENT:
             return ()
+        # Accelerations see a change as early as half the window that they are computed from: by as much they come late.
+        early = max(0.0, float(self.contact.numbers[0] - self.state.t[0]))
         found = tuple(self._event(KINDS[int(code)], t) for code in codes if code != decisions.NO_EVENT)
         for event in found:
             if event.kind not in ("initial load", "contact over"):
                 self._changes.hear(t)
             if event.kind in ("pick", "place", "contact"):
-                self._tally.take_back(float(self.decision.numbers[decisions.BEGAN]))
+                self._tally.take_back(float(self.decision.numbers[decisions.BEGAN]) - early)
         return found
 
     def _event(self, kind: EventKind | None, t: float) -> LoadEvent:
         assert kind is not None
         n = self.decision.numbers
-        std = float(decisions.mass_std(self.state, self._best))
+        std = known_mass_std(self.state, self._best)
         mass, torque = float(self.load[0]), self.external_torque
         if kind in ("initial load", "change"):
             began = n[decisions.STARTED] if kind == "initial load" else np.nan

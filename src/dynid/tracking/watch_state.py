@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, no_type_check
 
 import numpy as np
-from numba import njit, types
-from numba.experimental import structref
 
 from dynid.arrays import Array, Float
 from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank
@@ -15,12 +12,10 @@ from dynid.tracking.load_body import body_scratch, small_body
 from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS
 from dynid.tracking.rows import work_for
 
-__all__ = ["contact_state", "decision_state", "filter_bank", "hear_held", "hold", "step_held"]
+__all__ = ["contact_state", "decision_state", "filter_bank", "known_mass_std"]
 
 FIRST_MASS = 0.01
 """Mass of the body that every filter starts from, over the heaviest load."""
-HELD = ("bands", "contact", "constants", "state", "memory", "decision", "rules", "q", "dq", "ddq", "tau")
-"""What compiled code holds of a watcher: its parts, and the sample of now (SI)."""
 
 
 def filter_bank(
@@ -137,38 +132,6 @@ def decision_state() -> decisions.DecisionState:
     return decisions.DecisionState(numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64))
 
 
-@structref.register
-class WatchPartsType(types.StructRef):  # type: ignore[misc]
-    """Kind of `WatchParts` in compiled code."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Types without values: any number of a kind will do."""
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
-
-
-class WatchParts(structref.StructRefProxy):  # type: ignore[misc]
-    """All arrays of a watcher behind one pointer: to hand over each one anew takes longer than a step."""
-
-
-structref.define_proxy(WatchParts, WatchPartsType, list(HELD))
-
-
-@njit(cache=True)
-@no_type_check
-def hold(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau):
-    """The parts of a watcher as compiled code holds them; the arrays stay the same."""
-    return WatchParts(bands, contact, constants, state, memory, decision, rules, q, dq, ddq, tau)
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def hear_held(w, t):
-    """`decisions.hear` of the sample that is held."""
-    decisions.hear(w.bands, w.contact, w.constants, w.state, w.memory, w.decision, w.rules, t, w.q, w.dq, w.tau)
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def step_held(w, t):
-    """`decisions.watch_sample` of the sample that is held."""
-    return decisions.watch_sample(w.constants, w.state, w.memory, w.decision, w.rules, t, w.q, w.dq, w.ddq, w.tau)
+def known_mass_std(s: load_bank.LoadState, b: int) -> float:
+    """Standard deviation of the mass in one filter, kg; `decisions.mass_std` outside of compiled code."""
+    return float(np.sqrt(s.D[b, 0] + s.D[b, 1:] @ s.U[b, 1:, 0] ** 2))

@@ -165,7 +165,7 @@ class LiveRun:
     # The thread.
 
     def _run(self) -> None:
-        self._trouble = "Compiling the filter; this takes a minute the first time."
+        self._trouble = "Preparing the filter."
         self._renew()
         self._trouble = compiled(self.known, self.options)
         held = self._measure_rate()

@@ -8,10 +8,12 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.chain.robot import Robot
+from dynid.dynamics.kernels.bound import run_kernel
 from dynid.dynamics.motion import Motion
 from dynid.regression.model import IdentifiedModel
+from dynid.tracking.bundles import MOTION
 from dynid.tracking.contact_force import point_jacobian
-from dynid.tracking.kinematics import smooth
+from dynid.tracking.kinematics import smooth_window
 from dynid.validation.band import NextRun
 from dynid.workflow.live_view import LiveContact
 
@@ -71,7 +73,7 @@ class LiveTorque:
         lost = np.isnan(dq).sum(axis=0) if with_dq else np.full(n, len(t))
         out = np.zeros((3, n))
         scratch = np.zeros(3), np.zeros((10, 16)), np.zeros((3, self.n_window))
-        smooth(t, q, dq, lost, ORDER, half, *scratch, out)
+        run_kernel(MOTION, smooth_window, 0, len(t), t, q, dq, lost, ORDER, half, *scratch, out)
         self._motion.append(out)
         path = np.array(self._motion)
         motion = Motion(self._period * np.arange(float(len(path))), path[:, 0], path[:, 1], path[:, 2])

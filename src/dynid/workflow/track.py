@@ -160,7 +160,7 @@ def _followed(
     watch: Callable[[TrackedMoment], None] | None,
     progress: Progress,
 ) -> tuple[TrackingSession, TrackingResult]:
-    progress("preparing the filter: its first use on a machine compiles it, about a minute")
+    progress("preparing the filter")
     session = TrackingSession(known, source, options)
     for moment in session.follow():
         progress("following the log", moment.share)

@@ -9,10 +9,12 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.friction.offset import Offset
+from dynid.dynamics.kernels.bound import run_kernel
 from dynid.recording.conditioning import Samples
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.recast import DMAX, PassiveRows, RecastFriction, crisp_rate, recast_friction, rows_of_log
-from dynid.simulation.arm_kernels import WORKSPACE, mass_matrix_and_bias
+from dynid.simulation.arm_kernels import mass_matrix_and_bias, workspace
+from dynid.simulation.roll_kernels import RUN
 from dynid.writers.exported import ExportOptions
 from dynid.writers.joint_terms import PassiveTerms
 
@@ -142,8 +144,8 @@ def mujoco_softness(model: IdentifiedModel, passive: PassiveTerms) -> list[dict[
     n = model.model.n_dof
     M, bias, zero = np.empty((n, n)), np.empty(n), np.zeros(n)
     links = np.array(model.parameters[: model.model.n_inertial]).reshape(n, 10)
-    W: Array = np.zeros((n + 1, WORKSPACE))
-    mass_matrix_and_bias(model.model.chain, zero, zero, zero, links, np.array(passive.rotor), W, M, bias)
+    rotor = np.array(passive.rotor)
+    run_kernel(RUN, mass_matrix_and_bias, model.model.chain, zero, zero, zero, links, rotor, workspace(n), M, bias)
     ease = np.diag(np.linalg.inv(M))
     found: list[dict[str, str]] = []
     for j in range(n):

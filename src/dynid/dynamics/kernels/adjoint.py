@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.dynamics.kernels.batch import _move, _outward
 from dynid.dynamics.kernels.chains import LANES
+from dynid.dynamics.kernels.stored import njit
 
 __all__ = ["pull_back"]
 

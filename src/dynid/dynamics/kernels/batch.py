@@ -17,10 +17,9 @@ import math
 from typing import Any, no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.dynamics.kernels.chains import LANES, LaneArrays
-from dynid.dynamics.kernels.stored import kernel
+from dynid.dynamics.kernels.stored import kernel, njit
 
 __all__ = [
     "columns_kernel",

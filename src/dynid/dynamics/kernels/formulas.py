@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, Float, Int
 from dynid.dynamics.formula import Formula
+from dynid.dynamics.kernels.stored import njit
 
 __all__ = ["GIVEN", "OPERATIONS", "follow_states", "formula_value", "programs"]
 
@@ -122,9 +122,8 @@ def _function(operation, x):
 
 @njit(cache=True, nogil=True)
 @no_type_check
-def follow_states(code, numbers, q, z):
+def follow_states(code, numbers, q, stack, z):
     """Fill z (n_samples, n_dof, n_states) from its first sample on, along the path q (rad or m)."""
-    stack = np.empty(code.shape[1])
     for k in range(1, q.shape[0]):
         for j in range(q.shape[1]):
             path = q[k, j] - q[k - 1, j]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
 from dynid.arrays import Array, ArrayLike, Float
 from dynid.chain.robot import Robot
 from dynid.dynamics.kernels.batch import newton_euler
 from dynid.dynamics.kernels.chains import chain_arrays, in_chunks
+from dynid.dynamics.kernels.stored import njit
 from dynid.errors import ParameterError
 
 __all__ = ["accelerations", "cholesky", "cholesky_solve", "mass_and_bias"]

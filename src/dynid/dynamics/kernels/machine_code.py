@@ -1,9 +1,8 @@
 """Machine code of kernels from the intermediate code of LLVM that comes with dynid: no first call waits for numba.
 
-numba takes seconds from Python to LLVM's intermediate code, and LLVM a few tenths of one from there to machine code. So
-the first part is done beforehand, by ``make kernels``, for the kernels that every job needs; the second on the first
-call on a machine, for its processor, and kept on disk. Intermediate code of other sources than those beside it is not
-used.
+numba takes seconds, for the filters a minute, from Python to LLVM's intermediate code, and LLVM a second or two from
+there to machine code. So the first part is done beforehand, by ``make kernels``; the second on the first call on a
+machine, for its processor, and kept on disk. Intermediate code of other sources than those beside it is not used.
 """
 
 from __future__ import annotations
@@ -14,42 +13,69 @@ import functools
 import gzip
 import hashlib
 import os
+import re
 import secrets
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dynid.arrays import Array
 
-__all__ = ["INTERMEDIATE", "SOURCES", "array_fields", "machine_kernel", "sources_digest"]
+__all__ = ["BATCH", "Bundle", "MachineKernel", "array_fields", "keep_machine_code", "machine_kernel"]
 
 HERE = Path(__file__).parent
-SOURCES = tuple(HERE / name for name in ("chains.py", "batch.py", "paths.py"))
-"""What the intermediate code is made of."""
-INTERMEDIATE = HERE / "kernels.ll.gz"
-"""The intermediate code, vectorised, for any processor; its first line is a comment with the digest of `SOURCES`."""
+ROOT = HERE.parent.parent
 DIGEST_BYTES = 32
 """Length of a SHA-256 digest, which comes before machine code on disk: half a file is not run."""
 _LOCK = threading.Lock()
+MachineKernel = Callable[[Any], int]
+"""Takes a table of numbers, with `array_fields` for each array, and releases the interpreter lock."""
 
 
-def sources_digest() -> str:
-    """SHA-256 of the sources of the kernels."""
-    return hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()
+@dataclass(frozen=True)
+class Bundle:
+    """Kernels whose intermediate code comes in one file: vectorised, and for any processor."""
+
+    file: Path
+    """Its first line is a comment with the digest of the sources."""
+    sources: tuple[Path, ...]
+    """What the intermediate code is made of."""
+
+    @classmethod
+    def of(cls, name: str, sources: tuple[str, ...]) -> Bundle:
+        """The file and its sources by their places in dynid, as dynamics/kernels/batch.py."""
+        return cls(ROOT / name, tuple(ROOT / source for source in sources))
+
+    def digest(self) -> str:
+        """SHA-256 of the sources."""
+        return hashlib.sha256(b"".join(path.read_bytes() for path in self.sources)).hexdigest()
+
+
+BATCH = Bundle.of(
+    "dynamics/kernels/kernels.ll.gz",
+    tuple(f"dynamics/kernels/{name}.py" for name in ("chains", "batch", "paths", "formulas")),
+)
+"""The kernels that every job needs."""
 
 
 @functools.cache
-def machine_kernel(name: str) -> Callable[[ctypes.Array[ctypes.c_int64]], int] | None:
-    """A kernel that takes a table of numbers, with `array_fields` for each array, and releases the interpreter lock.
+def machine_kernel(bundle: Bundle, name: str) -> MachineKernel | None:
+    """A kernel of a bundle.
 
-    None where the intermediate code is not of these sources, or where this LLVM cannot read it: numba has to compile.
+    None where the intermediate code has none of that name, is not of these sources, or cannot be read by this LLVM:
+    numba has to compile.
     """
     with _LOCK:
-        engine = _engine()
-    if engine is None:
-        return None
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address(name))
+        engine, names = _engine(bundle)
+    return _callable(engine, name) if name in names else None
+
+
+def keep_machine_code(name: str, key: str, translated: Callable[[], str]) -> MachineKernel:
+    """A kernel from intermediate code that is made only where its machine code is not on disk by the digest `key`."""
+    with _LOCK:
+        return _callable(_loaded(key, translated), name)
 
 
 def array_fields(array: Array) -> tuple[int, ...]:
@@ -57,15 +83,30 @@ def array_fields(array: Array) -> tuple[int, ...]:
     return (0, 0, array.size, array.itemsize, array.__array_interface__["data"][0], *array.shape, *array.strides)
 
 
+def _callable(engine: Any, name: str) -> MachineKernel:
+    called: Any = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address(name))
+    called.engine = engine  # the machine code lives no longer than it
+    return called
+
+
 @functools.cache
-def _engine() -> Any:
-    """What holds the machine code while the process lives."""
+def _engine(bundle: Bundle) -> tuple[Any, frozenset[str]]:
+    """What holds the machine code of a bundle while the process lives, and the names of its kernels."""
     try:
-        text = gzip.decompress(INTERMEDIATE.read_bytes()).decode("ascii")
+        text = gzip.decompress(bundle.file.read_bytes()).decode("ascii")
     except FileNotFoundError:
-        return None
-    if text.partition("\n")[0] != f"; {sources_digest()}":
-        return None
+        return None, frozenset()
+    if text.partition("\n")[0] != f"; {bundle.digest()}":
+        return None, frozenset()
+    try:
+        engine = _loaded(text, lambda: text)
+    except RuntimeError:  # an LLVM that is older than the one that wrote it
+        return None, frozenset()
+    return engine, frozenset(re.findall(r"(?m)^define i32 @(\w+)\(ptr %table\)", text))
+
+
+def _loaded(source: str, translated: Callable[[], str]) -> Any:
+    """An engine with the machine code of what `translated` gives; it stands on disk by the digest of `source`."""
     import llvmlite
     import llvmlite.binding as llvm
 
@@ -81,13 +122,10 @@ def _engine() -> Any:
         jit=True,
     )
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    key = hashlib.sha256("\n".join([llvmlite.__version__, target.triple, *processor, text]).encode()).hexdigest()[:16]
+    key = hashlib.sha256("\n".join([llvmlite.__version__, target.triple, *processor, source]).encode()).hexdigest()[:16]
     found = _read(key)
     if found is None:
-        try:
-            module = llvm.parse_assembly(text)
-        except RuntimeError:  # an LLVM that is older than the one that wrote it
-            return None
+        module = llvm.parse_assembly(translated())
         module.triple = target.triple
         module.data_layout = str(engine.target_data)
         found = machine.emit_object(module)

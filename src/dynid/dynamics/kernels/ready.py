@@ -13,7 +13,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float, Int
 from dynid.dynamics.kernels.chains import ChainArrays, lane_shapes
-from dynid.dynamics.kernels.machine_code import array_fields, machine_kernel
+from dynid.dynamics.kernels.machine_code import BATCH, array_fields, machine_kernel
 
 __all__ = ["fill_columns", "fill_regressor", "fill_torques", "follow_dahl"]
 
@@ -89,7 +89,7 @@ def follow_dahl(
 ) -> None:
     """Fill Dahl's state z of every joint from its first sample on, along the path q (rad or m)."""
     q, length = np.ascontiguousarray(q), np.ascontiguousarray(length)
-    called = machine_kernel("compiled_dahl")
+    called = machine_kernel(BATCH, "compiled_dahl")
     if called is None:
         from dynid.dynamics.kernels.paths import compiled_dahl
 
@@ -122,7 +122,7 @@ _TABLES = _Tables()
 
 def _ran(name: str, chain: ChainArrays, *arguments: Array | int) -> bool:
     """Whether there is machine code of a kernel, which then has run."""
-    called = machine_kernel(name)
+    called = machine_kernel(BATCH, name)
     if called is None:
         return False
     numbers: list[ctypes.c_int64 | int] = []
