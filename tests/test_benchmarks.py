@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import Line, Note, Table, peers
 from benchmarks.__main__ import main, measured, names
+from benchmarks.bench_loads import rare
 from benchmarks.page import Page, as_text, machine
 
 
@@ -32,6 +33,13 @@ def test_a_line_is_met_on_the_right_side_of_its_target(line, met):
 def test_every_benchmark_has_a_run_function():
     for name in names():
         assert callable(importlib.import_module(f"benchmarks.bench_{name}").run)
+
+
+def test_a_tail_that_is_exponential_is_continued_to_what_is_exceeded_once_in_a_longer_time():
+    rng, scale, rate_hz = np.random.default_rng(0), 4.0, 100.0
+    found = [rare(rng.exponential(scale, 30000), rate_hz, 1.0) for _ in range(40)]  # five minutes each
+    once_an_hour = scale * np.log(3600.0 * rate_hz)
+    assert np.mean(found) == pytest.approx(once_an_hour, rel=0.05)  # one log is off by 7 %
 
 
 @pytest.fixture

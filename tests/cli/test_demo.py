@@ -19,6 +19,11 @@ def test_demo_identifies_validates_and_writes_a_report_that_needs_no_network(tmp
     assert content["coverage"] > 0.8
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "physically consistent" in page
+    # One error of the held-out log, in the verdict, in the card and on the terminal.
+    held_out = f"{error['feasible']:.2f} %"
+    assert re.search(r"held-out log to ([\d.]+ %)", page)[1] == held_out
+    assert re.search(r"Error, held-out log</dt><dd><strong>([^<]+)<", page)[1] == held_out
+    assert content["validation"][0]["relative_error_percent"] == error["feasible"]
     # The charting script names the address of SVG; nothing else names any.
     assert "http" not in re.sub(r"<script>.*?</script>", "", page[page.index("<body>") :], flags=re.DOTALL)
     assert len(page) < 8_000_000

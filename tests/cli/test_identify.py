@@ -291,3 +291,25 @@ def test_bounds_that_are_not_there_are_told_whatever_the_estimator(logs, tmp_pat
     assert main(["identify", "planar2r", str(logs / "train.csv"), "--out", str(tmp_path / "out"), *given]) == 2
     assert "missing.csv: cannot be read (no such" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--validate", "--validate"),
+        ("--from nan", "--from nan: give a time in s"),
+        ("--from 60", "no sample from 60 s until its end; the log covers 0.000000 s to"),
+        ("--until -1", "no sample from its start until -1 s; the log covers"),
+        ("--min-velocity -2", "--min-velocity -2: give a speed of 0 rad/s or more, or auto"),
+        ("--prior-std 0", "--prior-std 0: give a relative spread above 0"),
+        ("--total-mass -3 10", "--total-mass -3 10: give the least and the largest mass"),
+        ("--bootstrap 1", "--bootstrap 1: give the number of refits, at least 2"),
+    ],
+)
+def test_values_out_of_range_are_refused_before_the_work(logs, tmp_path, option, message, capsys):
+    command = ["identify", "planar2r", str(logs / "train.csv"), "--out", str(tmp_path / "x"), *option.split()]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("error  ") == 1
+    assert not (tmp_path / "x").exists()

@@ -55,6 +55,9 @@ def test_a_motion_and_poses_print_as_a_person_reads(capsys, tmp_path):
     motion: Any = dynid.excite("planar2r", kind="random", rate=100.0)
     assert repr(motion).startswith("ExcitingTrajectory('planar2r': ")
     assert "condition" in str(motion)
+    assert "position / rad " in str(motion)  # every number has its unit
+    assert "acceleration / rad/s² " in str(motion)
+    assert f"{motion.start[0]:.4g} rad, {motion.start[1]:.4g} rad\n" in str(motion)
     assert "<table>" in motion._repr_html_()
     arguments = ["excite", "planar2r", "--kind", "random", "--rate", "100", "--no-picture"]
     assert main([*arguments, "--out", str(tmp_path / "t.csv")]) == 0

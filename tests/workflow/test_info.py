@@ -22,6 +22,16 @@ def test_a_result_prints_as_a_person_reads():
     assert result.warnings == ()
 
 
+def test_one_joint_is_no_joints(tmp_path):
+    path = tmp_path / "pendulum.toml"
+    path.write_text(
+        'name = "pendulum"\nconvention = "standard"\n[[joint]]\nname = "swing"\na = 0.5\nalpha = 0\nd = 0\n'
+    )
+    result = dynid.info(path, friction="none")
+    assert str(result).startswith("robot      pendulum   1 joint, 1 base parameter of 10\n")
+    assert repr(result) == "RobotInfo('pendulum': 1 joint, 1 base parameter of 10)"
+
+
 def test_lint_prints_as_its_command(capsys):
     assert main(["lint", "wam7"]) == 0
     assert capsys.readouterr().out == f"{dynid.lint('wam7')}\n"

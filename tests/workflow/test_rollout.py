@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -196,6 +197,9 @@ def test_the_command_gives_the_keys_that_scripts_read_and_a_page(tmp_path, capsy
     assert found["divergence_s"] is None or found["divergence_s"] > 0.0
     text = page.read_text(encoding="utf-8")
     assert "Error over the horizon" in text
+    # The page opens with what it found, in the numbers of the terminal.
+    assert re.search(r"[\d.]+ mrad in 0\.5 s \(noise alone [\d.]+, constant velocity [\d.e+]+, robot file", text)
+    assert re.search(r"The model leaves [\d.]+ of the error of constant velocity\.", text)
     assert "Noise alone is the error that measurement noise would cause with a perfect model" in text
     assert "Around velocity reversals" in text
     assert "Closed loop" in text

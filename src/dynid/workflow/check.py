@@ -191,7 +191,7 @@ class ConsistencyCheck(PrintsAsDocument):
 
     def document(self) -> Document:
         """The result from top to bottom, as the terminal shows it."""
-        counts = f"{self.model.n_dof} joints, {counted(self.base.n_base, 'base parameter')}"
+        counts = f"{counted(self.model.n_dof, 'joint')}, {counted(self.base.n_base, 'base parameter')}"
         where = ", ".join(f"{value:.3g}" for value in self.pose.q)
         positive = "positive definite in every pose looked at" if self.pose.is_positive else "NOT positive definite"
         mass = (

@@ -192,6 +192,7 @@ class RobotOptions:
             inertials="ignore" if self.ignore_inertials else "check",
             tip=self.tip,
             moving=choice.moving,
+            square=True,
         )
         return self._coupled(found), choice.columns
 

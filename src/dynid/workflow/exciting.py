@@ -20,12 +20,14 @@ from dynid.excitation.limits.clearance import Clearance
 from dynid.excitation.limits.motion_limits import MotionLimits
 from dynid.excitation.poses import PoseDesign
 from dynid.excitation.trajectory import Trajectory
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 
 __all__ = ["ExcitingPoses", "ExcitingTrajectory"]
 
 KINDS = ("position", "velocity", "acceleration", "jerk", "effort")
 """Quantities that a joint has limits of."""
+UNITS = {"revolute": "rad", "prismatic": "m"}
+"""Of positions, by the type of a joint."""
 
 
 class LimitUseJson(TypedDict):
@@ -198,7 +200,7 @@ class ExcitingTrajectory(PrintsAsDocument):
     def document(self) -> Document:
         """The motion beside its limits, as the terminal shows it."""
         robot, report, certificate = self.model.robot, self.report, self.certificate
-        searched = "" if self.found is None else f", found in {self.found.n_evaluations} evaluations"
+        searched = "" if self.found is None else f", found in {counted(self.found.n_evaluations, 'evaluation')}"
         scaled = f"{report.scaled_condition_number:.4g} with scaled columns"
         rows = tuple(_joint_row(certificate, name) for name in robot.joint_names)
         others = [use for use in certificate.uses if use.quantity not in (*KINDS, "−position")]
@@ -207,17 +209,27 @@ class ExcitingTrajectory(PrintsAsDocument):
         slow = "" if self.rehearsal is None else f"; rehearsal in {self.rehearsal.duration:.1f} s"
         return (
             *(() if self.clear is None else (Line("clearance", str(self.clear)),)),
-            Line("robot", f"{robot.name}   {robot.n_dof} joints, {self.base.n_base} base parameters"),
+            Line(
+                "robot",
+                f"{robot.name}   {counted(robot.n_dof, 'joint')}, {counted(self.base.n_base, 'base parameter')}",
+            ),
             Line("motion", f"{self.trajectory.duration:.2f} s from rest to rest{searched}{slow}"),
-            Line("start", ", ".join(f"{value:.4g}" for value in self.start)),
+            Line("start", ", ".join(f"{x:.4g} {UNITS[j.type]}" for x, j in zip(self.start, robot.joints, strict=True))),
             Line("condition", f"{report.condition_number:.4g} as it is, {scaled}"),
-            Grid(("joint", *KINDS), rows),
+            Grid(("joint", *_headers(robot)), rows),
             *((Line("closest", told),) if told else ()),
         )
 
     def __repr__(self) -> str:
         seconds, number = self.trajectory.duration, self.report.condition_number
         return f"ExcitingTrajectory({self.model.robot.name!r}: {seconds:.2f} s, condition number {number:.4g})"
+
+
+def _headers(robot: Robot) -> tuple[str, ...]:
+    """What stands above the cells of a joint (rad or m, per s, …)."""
+    lengths = [unit for kind, unit in UNITS.items() if kind in {joint.type for joint in robot.joints}]
+    units = [" or ".join(f"{length}{rate}" for length in lengths) for rate in ("", "/s", "/s²", "/s³")]
+    return (*(f"{kind} / {unit}" for kind, unit in zip(KINDS[:4], units, strict=True)), f"{KINDS[4]}, of its limit")
 
 
 def _joint_row(certificate: LimitCertificate, joint: str) -> tuple[str, ...]:
@@ -267,7 +279,9 @@ class ExcitingPoses(PrintsAsDocument):
 
     def document(self) -> Document:
         """How many poses, and how well they show what they can."""
-        counts = f"{self.robot.n_dof} joints, {len(self.design.labels)} base parameters that these poses can show"
+        counts = (
+            f"{counted(self.robot.n_dof, 'joint')}, {len(self.design.labels)} base parameters that these poses can show"
+        )
         moves = "; not checked: the moves between the poses"
         return (
             *(() if self.clear is None else (Line("clearance", f"{self.clear}{moves}"),)),

@@ -14,7 +14,7 @@ from dynid.dynamics.joint_model import JointModel
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ConfigError, ModelFileError, RecordingError
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.recording.column_map import ColumnMap
 from dynid.regression.friction.curve import friction_curve
 from dynid.regression.friction.fit import FrictionFit, fit_friction
@@ -148,7 +148,7 @@ class FrictionRefit(PrintsAsDocument):
         """The result from top to bottom, as the terminal shows it."""
         before, after = self.fit.without.relative_percent, self.fit.fit.relative_percent
         return (
-            Line("robot", f"{self.model.robot.name}   {self.model.model.n_dof} joints"),
+            Line("robot", f"{self.model.robot.name}   {counted(self.model.model.n_dof, 'joint')}"),
             Line("error", f"{before:.2f} % without friction, {after:.2f} % with it"),
             *(Line("friction", reason) for reason in self.fit.choice.reasons),
             self.values(),

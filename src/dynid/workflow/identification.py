@@ -139,7 +139,7 @@ class Identification(PrintsAsDocument):
     def document(self) -> Document:
         """The result from top to bottom, as the terminal shows it."""
         model, estimate, samples = self.model.model, self.estimate, self.samples
-        counts = f"{model.n_dof} joints, {self.model.base.n_base} base parameters of {model.n_params}"
+        counts = f"{counted(model.n_dof, 'joint')}, {self.model.base.n_base} base parameters of {model.n_params}"
         rows = f"{samples.n_samples} samples, {estimate.n_rows} rows"
         steps = f"{counted(estimate.iterations, 'iteration')}, condition number {estimate.condition_number:.4g}"
         links = (links_grid(self.model), Line("rule", estimate.rule)) if self.model.links else ()

@@ -11,6 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.chain.robot import Robot
+from dynid.errors import ConfigError
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.gains_file import is_gains_file
 from dynid.recording.log_settings import LogSettings
@@ -106,6 +107,10 @@ class IdentifyJob:
     fit: FitOptions = field(default_factory=FitOptions)
     log: LogOptions = field(default_factory=LogOptions)
     options: RobotOptions = field(default_factory=RobotOptions)
+
+    def __post_init__(self) -> None:
+        if self.bootstrap < 0 or self.bootstrap == 1:
+            raise ConfigError(f"`bootstrap` {self.bootstrap}: give the number of refits, at least 2, or 0 for none")
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -13,7 +13,7 @@ from dynid.chain.transmission import TransmissionLike
 from dynid.dynamics.base_parameters import BaseParameters, base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.workflow.argument_types import checked_arguments
 from dynid.workflow.doors import RobotLike, RobotOptions, as_torque_model
 
@@ -136,7 +136,7 @@ class RobotInfo(PrintsAsDocument):
     def document(self) -> Document:
         """The robot from top to bottom, as the terminal shows it."""
         robot, base = self.robot, self.base
-        counts = f"{robot.n_dof} joints, {base.n_base} base parameters of {self.model.n_params}"
+        counts = f"{counted(robot.n_dof, 'joint')}, {counted(base.n_base, 'base parameter')} of {self.model.n_params}"
         headers = ("", "joint", "type", "link", "position", "velocity", "acceleration", "effort", "nominal mass")
         joints = tuple((str(number), *_joint_row(joint)) for number, joint in enumerate(robot.joints, 1))
         rotors = [
@@ -162,7 +162,8 @@ class RobotInfo(PrintsAsDocument):
         )
 
     def __repr__(self) -> str:
-        counts = f"{self.robot.n_dof} joints, {self.base.n_base} base parameters of {self.model.n_params}"
+        seen = f"{counted(self.base.n_base, 'base parameter')} of {self.model.n_params}"
+        counts = f"{counted(self.robot.n_dof, 'joint')}, {seen}"
         return f"RobotInfo({self.robot.name!r}: {counts})"
 
 

@@ -224,5 +224,6 @@ def _frame(flange: ArrayLike) -> Transform:
     except (TypeError, ValueError) as error:
         raise ParameterError(f"`flange`: {error}; give x y z in m and roll pitch yaw in rad") from error
     if pose.shape != (6,) or not np.all(np.isfinite(pose)):
-        raise ParameterError(f"`flange` {flange}: give six finite numbers: x y z in m and roll pitch yaw in rad")
+        given = " ".join(f"{value:g}" for value in pose.ravel())
+        raise ParameterError(f"`flange` {given}: give six finite numbers: x y z in m and roll pitch yaw in rad")
     return transform(rotation_rpy(*pose[3:].tolist()), pose[:3])

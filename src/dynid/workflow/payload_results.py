@@ -9,7 +9,7 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from dynid.arrays import Transform
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.regression.drive_gains import DriveGains
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.payload import Payload
@@ -187,7 +187,7 @@ class PayloadIdentification(PrintsAsDocument):
         frame = self.frame if self.frame == "flange" else f"{self.frame} frame"
         inertia = ", ".join(f"I{_AXES[a]}{_AXES[b]} {tensor[a, b]:.5f}" for a, b in _DIALOGUE)
         return (
-            Line("robot", f"{self.model.robot.name}   {self.model.model.n_dof} joints"),
+            Line("robot", f"{self.model.robot.name}   {counted(self.model.model.n_dof, 'joint')}"),
             Line("log", f"{self.log}   {before:.2f} % empty, {after:.2f} % with the load"),
             Grid(("load", "value", "± 1σ", "unit"), tuple(rows), (1, 2)),
             Line("accuracy", f"of the mass is limited by {self.limited_by}"),
@@ -248,7 +248,7 @@ class GainsIdentification(PrintsAsDocument):
             for name, gain, std in zip(found.joint_names, found.gains, found.std, strict=True)
         )
         return (
-            Line("robot", f"{robot.name}   {robot.n_dof} joints; scale set by {self.known_mass:g} kg"),
+            Line("robot", f"{robot.name}   {counted(robot.n_dof, 'joint')}; scale set by {self.known_mass:g} kg"),
             Grid(("joint", "gain / N·m/A", "± 1σ"), rows, (1, 2)),
         )
 

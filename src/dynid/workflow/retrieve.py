@@ -12,7 +12,7 @@ from typing import Literal, TypedDict, get_args
 from dynid.chain.robot import Robot
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ConfigError, ParameterError
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.regression.constraints.constraints import Constraints, ParameterBounds
 from dynid.regression.constraints.files import read_bounds, read_constraints
 from dynid.regression.model import IdentifiedModel
@@ -188,7 +188,10 @@ class ModelRetrieval(PrintsAsDocument):
         """The result from top to bottom, as the terminal shows it."""
         model, found, seen = self.model.model, self.found, self.model.base.n_base
         parts: list[Line | Grid] = [
-            Line("robot", f"{model.robot.name}   {model.n_dof} joints, {seen} of {model.n_params} parameters seen"),
+            Line(
+                "robot",
+                f"{model.robot.name}   {counted(model.n_dof, 'joint')}, {seen} of {model.n_params} parameters seen",
+            ),
             Line("search", f"{self.engine}, {found.objective_kind}"),
             Line("objective", f"{self.verdict} in {found.seconds:.1f} s"),
         ]

@@ -17,7 +17,7 @@ from dynid.dynamics.base_parameters import base_parameters
 from dynid.dynamics.model import TorqueModel
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import RecordingError
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.regression.estimate import Estimate
 from dynid.regression.model import IdentifiedModel
 from dynid.regression.reverse import ControllerSamples, Reverse, read_controller_samples
@@ -95,7 +95,7 @@ class ReverseIdentification(PrintsAsDocument):
     def document(self) -> Document:
         """The result from top to bottom, as the terminal shows it."""
         estimate = self.estimate
-        counts = f"{self.model.model.n_dof} joints, {self.model.base.n_base} base parameters"
+        counts = f"{counted(self.model.model.n_dof, 'joint')}, {self.model.base.n_base} base parameters"
         rows = f"{estimate.n_rows} rows, gravity rows dropped: {', '.join(self.dropped) or 'none'}"
         fit = f"rank {estimate.rank}, condition number {estimate.condition_number:.5g}"
         weak = [name for name, word in zip(estimate.base.leading, estimate.trust, strict=True) if word == "unreliable"]

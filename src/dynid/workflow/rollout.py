@@ -90,7 +90,8 @@ def rollout(
 def _horizons(window: float | Sequence[float]) -> tuple[float, ...]:
     values = (window,) if isinstance(window, int | float) else tuple(window)
     if not values or not all(isinstance(x, int | float) and 0.0 < x <= 60.0 for x in values):
-        raise ConfigError(f"`window` {window}: give seconds, more than 0 and at most 60")
+        given = " ".join(str(x) for x in values)
+        raise ConfigError(f"`window` {given}: give seconds, more than 0 and at most 60")
     return tuple(sorted(float(x) for x in values))
 
 

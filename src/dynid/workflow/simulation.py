@@ -10,7 +10,7 @@ import numpy as np
 
 from dynid.arrays import Array, Float
 from dynid.dynamics.model import TorqueModel
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.recording.recording import Recording
 from dynid.simulation.sensors import VelocitySource
 from dynid.simulation.synthetic import Synthetic
@@ -170,7 +170,7 @@ class Simulation(PrintsAsDocument):
             cells = zip(columns, (*units, *term_units[j]), strict=True)
             rows.append((joint.name, *(f"{column[j]:.4g} {unit}" for column, unit in cells)))
         return (
-            Line("robot", f"{model.robot.name}   {model.n_dof} joints, {model.n_params} parameters known"),
+            Line("robot", f"{model.robot.name}   {counted(model.n_dof, 'joint')}, {model.n_params} parameters known"),
             Line("recording", counts),
             Grid(headers, tuple(rows), tuple(range(1, len(headers)))),
         )

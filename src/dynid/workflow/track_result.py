@@ -9,7 +9,7 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.recording.recording import WRENCH_AXES
 from dynid.regression.model import IdentifiedModel
 from dynid.tracking.load import LoadEvent
@@ -215,7 +215,7 @@ class ModelTracking(PrintsAsDocument):
             for symbol, value, std, unit in zip(now.symbols, now.values, now.std, now.units, strict=True)
         )
         parts: list[Line | Grid] = [
-            Line("robot", f"{robot.name}   {robot.n_dof} joints, {len(now.symbols)} states"),
+            Line("robot", f"{robot.name}   {counted(robot.n_dof, 'joint')}, {len(now.symbols)} states"),
             Line("samples", f"{run.health.n_absorbed} absorbed, {run.n_skipped} skipped"),
             Line("NIS", run.health.nis_sentence),
             *(Line("left out", sentence) for sentence in run.missing.sentences),

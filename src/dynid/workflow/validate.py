@@ -14,7 +14,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.dynamics.threads import one_blas_thread
 from dynid.errors import ConfigError, ModelFileError, RecordingError
-from dynid.prose import Document, Grid, Line, PrintsAsDocument
+from dynid.prose import Document, Grid, Line, PrintsAsDocument, counted
 from dynid.recording.column_map import ColumnMap
 from dynid.recording.gains_file import is_gains_file
 from dynid.regression.model import IdentifiedModel
@@ -107,7 +107,7 @@ class ModelValidation(PrintsAsDocument):
         headers = ("model", "log", "error / %", *(f"{name} / %" for name in robot.joint_names))
         rmse_headers = ("model", "log", *(f"RMSE {name}" for name in robot.joint_names))
         parts: list[Line | Grid] = [
-            Line("robot", f"{robot.name}   {robot.n_dof} joints, estimator {model.estimator}"),
+            Line("robot", f"{robot.name}   {counted(robot.n_dof, 'joint')}, estimator {model.estimator}"),
             Grid(headers, tuple(errors), tuple(range(2, len(headers)))),
             Grid(rmse_headers, tuple(rmse), tuple(range(2, len(rmse_headers)))),
         ]

@@ -22,7 +22,7 @@ from dynid.workflow.doors import as_seed
 from dynid.workflow.fit_options import DEFAULT_FRICTION
 from dynid.workflow.identification import Comparison, Identification
 from dynid.workflow.identify import identify
-from dynid.workflow.prediction import predicted
+from dynid.workflow.logs import Log
 from dynid.workflow.progress import Progress, silent
 from dynid.workflow.simulate import simulate
 from dynid.workflow.simulation import Simulation
@@ -113,12 +113,13 @@ class Demonstration(PrintsAsDocument):
         review = [Line(f.severity.value, f"{f.code}  {f.joint or ''}  {f.evidence}") for f in found.findings]
         healthy = Line("healthy", "nothing found that would harm an identification")
         error = f"relative torque error {found.train.error.relative_percent:.2f} %"
+        consistent = f"links {'physically consistent' if found.model.consistent else 'NOT physically consistent'}"
         rows = tuple((name, f"{value:.2f}") for name, value in self.compared.items())
         return (
             Line("robot", f"{found.model.robot.name}, simulated with friction and sensor noise"),
             Line("log", log),
             *(review or [healthy]),
-            Line("fit", f"feasible   {error}, parameters physically consistent: {found.model.consistent}"),
+            Line("fit", f"feasible   {error}, {consistent}"),
             Line("intervals", f"{100 * self.coverage:.0f} % of the 95 % intervals hold the true value"),
             Grid(("parameters", "error on the unseen motion / %"), rows, (1,)),
             Line("report", str(self.saved.files["report"])),
@@ -167,15 +168,14 @@ def demo(out: str | PathLike[str] = "demo", *, seed: int = 1, progress: Progress
             progress=progress,
         )
         progress("predicting a motion it has not seen")
-        # Conditioned sample for sample as the training log, so that the errors of the two can be compared.
-        samples = found.samples.plan.apply(replace(unseen.recording, source=str(held_out)))
-        prediction = predicted(found.model, samples)
-        compared = {"feasible": prediction.error.relative_percent} | {
+        # The very samples that the model was judged by, so that verdict, card and table show one error.
+        samples = Log.of(held_out, found.model.robot, found.model.settings).condition()
+        compared = {"feasible": found.validation[0].error.relative_percent} | {
             name: compare_torque(found.model.model, theta, samples).error.relative_percent
             for name, theta in _others(found, train).items()
         }
         truth = Comparison("the truth of the simulation", np.nan, compared["truth"])
-        found = replace(found, validation=(prediction,), comparisons=(*found.comparisons, truth))
+        found = replace(found, comparisons=(*found.comparisons, truth))
         progress("writing the report")
         return Demonstration(train, unseen, found, compared, save(found, folder))
 

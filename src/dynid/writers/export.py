@@ -136,5 +136,6 @@ def _frame(flange: Sequence[float]) -> Transform:
     try:
         x, y, z, roll, pitch, yaw = (float(value) for value in flange)
     except (TypeError, ValueError) as error:
-        raise ExportError(f"`flange`: expected x, y, z in m and roll, pitch, yaw in rad, got {flange!r}") from error
+        given = " ".join(str(value) for value in flange) if isinstance(flange, Sequence) else repr(flange)
+        raise ExportError(f"`flange` {given}: give x y z in m and roll pitch yaw in rad") from error
     return transform(rotation_rpy(roll, pitch, yaw), (x, y, z))

@@ -121,7 +121,7 @@ def _glance(
     kinds = ", ".join(f"{count} {kind}" for kind, count in moving.items() if count)
     shown_part = "first segment of the log" if notes else "used of the log"
     tiles = [
-        Tile("Robot", robot.name, f"{robot.n_dof} joints: {kinds}"),
+        Tile("Robot", robot.name, f"{counted(robot.n_dof, 'joint')}: {kinds}"),
         Tile("Log", f"{seconds:.1f} s", f"{shown_part}, at {samples.plan.low_pass.rate_hz:.4g} Hz"),
         Tile("Rows of regression", f"{estimate.n_rows}", f"from {samples.n_samples} samples"),
         Tile("Base parameters", f"{len(estimate.beta)}", f"of {model.model.n_params} parameters"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dynid.prose import counted
 from dynid.workflow.reverse import ReverseIdentification
 from dynid.writers.report.charts import correlation_figure
 from dynid.writers.report.page import Report, Section, Table, Tile
@@ -22,7 +23,7 @@ def reverse_report(result: ReverseIdentification) -> Report:
     )
     dropped = f"Gravity rows dropped because they are always zero: {', '.join(result.dropped) or 'none'}."
     tiles = (
-        Tile("Robot", robot.name, f"{robot.n_dof} joints"),
+        Tile("Robot", robot.name, f"{counted(robot.n_dof, 'joint')}"),
         Tile("Relative error", error),
         Tile("Condition number", f"{estimate.condition_number:.4g}", f"rank {estimate.rank} of {len(estimate.beta)}"),
         Tile("Rows", f"{estimate.n_rows}", samples),

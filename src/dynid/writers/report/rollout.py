@@ -30,8 +30,13 @@ _SPEED_UNIT = "velocity error / (mrad/s or mm/s)"
 
 def rollout_report(result: ModelRollout) -> Report:
     """The whole page (rad or m over s) as a value."""
-    title = f"Rollout of {result.models[0].name}"
-    return Report(title, f"{result.robot} on {result.log}.", rollout_sections(result))
+    title, error = f"Rollout of {result.models[0].name}", result.error(seen=False)
+    told = f"{result.robot} on {result.log}: {error}."
+    if error.has_open_loop:
+        told += f" The model leaves {error.left:.2g} of the error of constant velocity."
+        told += " Noise of the log explains all of it." if error.is_noise else ""
+    told += " The robot file is better." if error.beaten else ""
+    return Report(title, told, rollout_sections(result))
 
 
 def rollout_sections(result: ModelRollout) -> tuple[Section, ...]:

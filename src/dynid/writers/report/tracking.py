@@ -17,17 +17,26 @@ __all__ = ["tracking_report"]
 MAX_DRAWN = 12
 """Parameters drawn; those that changed most, in units of their final standard deviation."""
 
+_LOAD_SYMBOLS = (
+    "mL is the mass of the load, mcLx … mcLz are its first moments (mass times centre of mass) and JLxx … JLzz its "
+    "inertia, both about the origin of the last link's frame."
+)
+
 
 def tracking_report(result: TrackingResult, compared: FilterComparison | None = None) -> Report:
     """The page of a run: parameters over time (SI), NIS (dimensionless), events; other filters where asked."""
     health = result.health
     repaired = (f"{repair.evidence}; {repair.done}" for repair in result.repairs)
-    verdict = f"{health.n_absorbed} samples absorbed, {result.n_skipped} skipped. " + " ".join(
-        sentence[0].upper() + sentence[1:] + "."
-        for sentence in (*repaired, *result.missing.sentences, *health.sentences)
+    verdict = (
+        _load_sentence(result)
+        + f"{health.n_absorbed} samples absorbed, {result.n_skipped} skipped. "
+        + " ".join(
+            sentence[0].upper() + sentence[1:] + "."
+            for sentence in (*repaired, *result.missing.sentences, *health.sentences)
+        )
     )
     title = f"{result.model.robot.name} while it moves"
-    sections = [_section(result)]
+    sections = [*_events(result), _section(result)]
     if compared is not None:
         grid = compared.grid()
         said = f"The last parameters of each on the same log, after {compared.settle:g} s to converge."
@@ -35,17 +44,34 @@ def tracking_report(result: TrackingResult, compared: FilterComparison | None = 
     return Report(title, verdict, tuple(sections), "Written by dynid.")
 
 
+def _load_sentence(result: TrackingResult) -> str:
+    """What the arm carries at the end (kg, m), where that was followed."""
+    load = result.load
+    if load is None:
+        return ""
+    com = ", ".join(f"{value:.3f}" for value in load.com)
+    where = f", its centre of mass at [{com}] m in the frame of the last link" if np.any(load.com) else ""
+    return f"At the end the arm carries {load.mass:.3f} ± {load.mass_std:.3f} kg{where}. "
+
+
+def _events(result: TrackingResult) -> tuple[Section, ...]:
+    """What happened, before the curves that show it; nothing where loads and contacts were not followed."""
+    if not result.events:
+        return () if result.load is None else (Section("Loads and contacts", ("Nothing happened.",)),)
+    headers = ("time / s", "event", "load mass / kg", "reaction")
+    return (Section("Loads and contacts", (), (Table(headers, _event_rows(result.events)),)),)
+
+
 def _section(result: TrackingResult) -> Section:
     trail = result.trail
     # What is wrong stands in the verdict.
     said = () if result.health.sentences else ("The filter is healthy: its innovations are as large as it expects.",)
-    headers = ("time / s", "event", "load mass / kg", "reaction")
-    tables = (Table(headers, _event_rows(result.events)),) if result.events else ()
     figures = (*_parameter_figures(trail), _nis_figure(trail, result.nis_band)) if trail else ()
     n_all = len(result.parameters.symbols)
     part = f"; the {MAX_DRAWN} of {n_all} that changed most" if n_all > MAX_DRAWN else ""
     drawn = f"Parameters over time with their 2σ bands{part}."
-    return Section("Parameters while the robot moves", (*said, drawn), tables, figures)
+    meant = () if result.load is None else (_LOAD_SYMBOLS,)
+    return Section("Parameters while the robot moves", (*said, drawn, *meant), figures=figures)
 
 
 def _event_rows(events: Sequence[LoadEvent]) -> tuple[tuple[str, ...], ...]:

@@ -13,6 +13,7 @@ from dynid.excitation.limits.clearance import Clearance
 from dynid.excitation.limits.motion_limits import EffortLimit, MotionLimits
 from dynid.excitation.limits.workspace import link_origins
 from dynid.excitation.trajectory import Trajectory
+from dynid.prose import counted
 from dynid.writers.report.animation import moving_arm
 from dynid.writers.report.drawing import Trace, chain_lines, curve, line, packed, panel, shown
 from dynid.writers.report.page import Figure, Report, Section, Tile
@@ -55,7 +56,7 @@ def trajectory_report(
     curves = tuple(_share_figure(title, t, values, trajectory.joint_names) for title, values in shares.items())
     largest = {title: float(np.nanmax(np.abs(values))) for title, values in shares.items()}
     tiles = [
-        Tile("Robot", robot.name, f"{robot.n_dof} joints"),
+        Tile("Robot", robot.name, f"{counted(robot.n_dof, 'joint')}"),
         Tile("Duration", f"{trajectory.duration:.2f} s", f"bandwidth {trajectory.bandwidth_hz:.3g} Hz"),
         *(Tile(title, f"{100.0 * value:.0f} %", "largest") for title, value in largest.items()),
     ]
