@@ -210,6 +210,20 @@ def same(one: Path, other: Path, n_runs: int) -> int:
     return sum(a.exists() and b.exists() and a.read_bytes() == b.read_bytes() for a, b in pairs)
 
 
+def throughput(two: Spent, one: Spent, n_timed: int, alone: float) -> Iterator[Item]:
+    """The same campaign on two workers and on one; `alone` is what a run takes without a cluster, s."""
+    yield Line(f"{n_timed} runs: one dask worker over two", one.wall / two.wall, 1.8)
+    yield Line("CPU time of a run: on two workers over on one", two.workers / one.workers)
+    yield Line(
+        "CPU time on two workers: scheduler and command over workers", 100.0 * two.others / two.workers, unit="%"
+    )
+    yield Line("a run: no cluster over one dask worker", alone / (one.wall / n_timed))
+    yield Note(
+        f"{n_timed / two.wall:.2g} identifications a second on two workers, reports and files included; "
+        f"{(two.workers + two.others) / n_timed:.2g} s of CPU for each."
+    )
+
+
 def run(*, quick: bool = False) -> Iterator[Item]:
     """Throughput on one worker and on two, and what is left after a disturbed campaign."""
     if importlib.util.find_spec("distributed") is None:
@@ -220,23 +234,15 @@ def run(*, quick: bool = False) -> Iterator[Item]:
         folder = Path(name)
         (folder / "arms").mkdir()
         timed, whole = manifests(folder / "arms", SMALL if quick else ROBOTS, n_runs, n_timed)
-        one, two = (spent(timed, folder / "timed", n_workers) for n_workers in (1, 2))
-        yield Line(f"{n_timed} runs: one dask worker over two", one.wall / two.wall, None if quick else 1.8)
-        yield Line("CPU time of a run: on two workers over on one", two.workers / one.workers)
-        yield Line(
-            "CPU time on two workers: scheduler and command over workers", 100.0 * two.others / two.workers, unit="%"
-        )
         alone = seconds(whole, folder / "alone", "1") / n_runs
-        yield Line("a run: no cluster over one dask worker", alone / (one.wall / n_timed))
-        yield Note(
-            f"{n_timed / two.wall:.2g} identifications a second on two workers, reports and files included; "
-            f"{(two.workers + two.others) / n_timed:.2g} s of CPU for each."
-        )
+        two = None if quick else spent(timed, folder / "timed", 2)
+        if two is not None:
+            yield from throughput(two, spent(timed, folder / "timed", 1), n_timed, alone)
         took, starts = disturbed(whole, folder / "disturbed", n_runs)
         told = json.loads((folder / "disturbed" / "campaign.json").read_text(encoding="utf-8"))
         kept = sum(told["counts"].values()) - told["counts"]["failed"]
         yield Line(f"of {n_runs} runs, done after a killed worker and a restarted scheduler", kept, n_runs, "runs")
-        longer = took / n_runs / (two.wall / n_timed)
-        yield Note(f"It took {starts} starts of the same command and {longer:.2f} times as long a run.")
+        longer = "" if two is None else f" and {took / n_runs / (two.wall / n_timed):.2f} times as long a run"
+        yield Note(f"It took {starts} starts of the same command{longer}.")
         equal = same(folder / "disturbed", folder / "alone", n_runs)
         yield Line("models that are the same bytes as those of one process", equal, n_runs, "runs")

@@ -33,7 +33,7 @@ class Followed:
     std: Array
     nis: Array
     jumps: Array
-    """Jumps of the external torque at every sample heard, N·m or N; empty unless asked for."""
+    """(n_heard, 2, n_dof) jump of the external torque at every sample and its σ, N·m or N; empty unless asked for."""
 
     @property
     def inside(self) -> float:
@@ -80,7 +80,7 @@ def follow(
         if sample.dq is not None:
             events += watcher.hear(sample)
             if keep_jumps:
-                jumps.append(watcher.contact.jumps.value[0].copy())
+                jumps.append(watcher.contact.jumps.value.copy())
         completed = window.step(sample)
         if completed is not None:
             events += watcher.step(completed)
