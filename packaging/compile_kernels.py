@@ -71,7 +71,7 @@ def write(bundle: Bundle, found: Found) -> None:
     """Translate the kernels of a bundle, link all and write."""
     modules = (kernel_module(function, name, arguments) for name, (function, arguments) in sorted(found.items()))
     text = intermediate_code(modules, found)
-    bundle.file.write_bytes(gzip.compress(f"; {bundle.digest()}\n{text}\n".encode("ascii"), 9, mtime=0))
+    bundle.file.write_bytes(gzip.compress(f"; {bundle.digest}\n{text}\n".encode("ascii"), 9, mtime=0))
     print(f"{bundle.file.name}: {len(found)} kernels, {bundle.file.stat().st_size} bytes", flush=True)
 
 

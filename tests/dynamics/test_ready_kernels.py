@@ -76,7 +76,18 @@ def motion(n_samples: int, n_dof: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 @pytest.mark.parametrize("bundle", BUNDLES, ids=lambda bundle: bundle.file.name)
 def test_the_intermediate_code_belongs_to_its_sources(bundle):
     first = gzip.decompress(bundle.file.read_bytes()).partition(b"\n")[0].decode()
-    assert first == f"; {bundle.digest()}", "the sources of the kernels changed: run make kernels"
+    assert first == f"; {bundle.digest}", "the sources of the kernels changed: run make kernels"
+
+
+def test_the_digest_is_of_the_sources_as_imported(tmp_path):
+    """A process that goes on while dynid is replaced must not keep code of the old functions under the new name."""
+    source = tmp_path / "one.py"
+    source.write_text("old = 1\n")
+    bundle = machine_code.Bundle.of(str(tmp_path / "one.ll.gz"), (str(source),))
+    before = bundle.digest
+    source.write_text("new = 2\n")
+    assert bundle.digest == before
+    assert machine_code.Bundle.of(str(tmp_path / "one.ll.gz"), (str(source),)).digest != before
 
 
 def same(found, expected):
@@ -150,7 +161,7 @@ def test_a_first_call_does_not_wait_for_numba(job, tmp_path):
 def test_without_usable_intermediate_code_numba_computes_the_same(content, compiled_anew, monkeypatch, tmp_path):
     file = tmp_path / "kernels.ll.gz"
     if content is not None:
-        file.write_bytes(gzip.compress(content.format(digest=machine_code.BATCH.digest()).encode()))
+        file.write_bytes(gzip.compress(content.format(digest=machine_code.BATCH.digest).encode()))
     chain, moved = chain_arrays(load_robot("planar2r")), motion(20, 2)
     expected, found = np.zeros((2, 20, 2, 20))
     ready.fill_regressor(chain, *moved, 0, 20, expected)

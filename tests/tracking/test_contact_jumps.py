@@ -24,12 +24,13 @@ from dynid.tracking.contact_force import (
 from dynid.tracking.contact_jumps import (
     CALM,
     JUMP_TAILS,
+    LONG_WINDOW,
     SIZE,
     WINDOW,
     explained,
     forget_jumps,
-    jump_constants,
     jump_state,
+    jump_watches,
     keep_calm,
     watch_jumps,
 )
@@ -185,11 +186,12 @@ def test_errors_that_are_alike_from_sample_to_sample_keep_the_nis_in_its_band_an
     assert alike.estimate.mass_std > 0.3 * usual.estimate.mass_std
 
 
-def jumping(u, *, period=0.01, torque=None, steps=(), spans=None, forgotten=()):
+def jumping(u, *, period=0.01, torque=None, steps=(), spans=None, forgotten=(), small=False):
     """Statistic and band after every sample of external torque (N·m) at a still arm, and the state at the end."""
     n = u.shape[1]
-    k = jump_constants(np.full(n, 1.0), np.full(n, 0.1), np.full(n, 0.2), period=period, force=50.0, gaussian=28.0)
-    o, zeros, rows = jump_state(k, period), np.zeros(n), watch().constants.rows
+    noise = np.full(n, 1.0), np.full(n, 0.1), np.full(n, 0.2)
+    k = jump_watches(*noise, period=period, force=50.0, gaussian=28.0)[small]
+    o, zeros, rows = jump_state(k), np.zeros(n), watch().constants.rows
     E = work_for(rows, len(watch().constants.theta)).E
     for i in range(rows.parent.shape[0]):  # every frame of the chain a bit off the one before
         E[i] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.1, 0.2, 0.3]
@@ -238,6 +240,17 @@ def test_the_band_learns_noise_and_the_share_of_a_change_of_torque():
     assert np.all(np.sqrt(o.usual[0]) > 0.5 * white)
 
 
+def test_a_step_that_the_noise_of_the_quick_watch_hides_is_seen_by_the_other():
+    rng, threshold = np.random.default_rng(4), JUMP_TAILS * 28.0
+    free = rng.standard_normal((3000, 7))
+    pushed = free + 0.9 * (np.arange(3000) >= 2500)[:, None]
+    (quick, _), (small, _) = jumping(pushed), jumping(pushed, small=True)
+    assert np.max(quick) < threshold
+    assert np.max(jumping(free, small=True)[0]) < threshold
+    late = np.argmax(small > threshold) - 2500
+    assert 0 < late <= LONG_WINDOW / 0.01
+
+
 def test_noise_of_velocities_after_a_gap_is_no_jump():
     """The average before the window is one of few samples then, and the noise of a velocity is an impulse."""
     rng, period = np.random.default_rng(3), 0.001
@@ -260,8 +273,8 @@ def test_a_wild_velocity_counts_no_further_where_the_sample_before_was_lost():
 
 
 def test_the_time_of_lost_samples_is_no_rise():
-    k = jump_constants(np.ones(7), np.ones(7), np.ones(7), period=0.01, force=50.0, gaussian=28.0)
-    o = jump_state(k, 0.01)
+    k, _ = jump_watches(np.ones(7), np.ones(7), np.ones(7), period=0.01, force=50.0, gaussian=28.0)
+    o = jump_state(k)
     for t, dt, size, calm in ((1.0, 0.01, 3.0, 1.0), (1.01, 0.01, 20.0, 1.0), (1.05, 0.04, 60.0, 1.03)):
         o.numbers[SIZE] = size
         keep_calm(k, o, t, dt, 12.0)

@@ -161,6 +161,16 @@ def test_real_touches_are_contacts_and_never_loads(known_ur10e):
     assert {event.kind for event in run.events} == {"initial load", "contact", "contact over"}
 
 
+def test_a_push_that_noise_hides_for_sixty_milliseconds_is_found_soon_after(known_ur10e):
+    folder, known = known_ur10e
+    log = read(known, folder / "14h.csv.gz")
+    for t, force in ((16.0, (10.0, 0.0, 0.0)), (24.0, (10.0, 0.0, 0.0)), (32.0, (0.0, 10.0, 0.0))):
+        part = pushed(known.robot, log.part(t - 5.0, t + 1.0), np.array(force), t, rise=0.02, last=0.5)
+        contacts = [event for event in follow(known, part).later if event.kind == "contact"]
+        assert len(contacts) == 1
+        assert 0.06 < contacts[0].t - t < 0.25
+
+
 @pytest.fixture(scope="module")
 def clean_runs(known_ur10e):
     """A model that takes rows with torques, rows of 14 s in which 1.5 kg are picked after 4 s, and clean outcomes."""

@@ -89,6 +89,8 @@ MODULES = (
     "contact_jumps",
     "contact_bands",
     "decision_rules",
+    "decision_state",
+    "sudden_torque",
     "decisions",
     "contact_force",
     "load",

@@ -23,6 +23,7 @@ WATCH = Bundle.of(
         "contact_bands",
         "contact_jumps",
         "decision_rules",
+        "decision_state",
         "decisions",
         "factors",
         "hypotheses",
@@ -31,6 +32,7 @@ WATCH = Bundle.of(
         "load_gauss",
         "load_noise",
         "rows",
+        "sudden_torque",
         "terms",
     ),
 )

@@ -71,6 +71,9 @@ class BandConstants(NamedTuple):
     touch: Array
     """(n_dof,) of a contact's torque, N·m or N."""
     jumps: JumpConstants
+    """The quick watch for jumps,"""
+    small: JumpConstants
+    """and the one for smaller forces."""
 
 
 class BandState(NamedTuple):
@@ -119,6 +122,7 @@ class BandState(NamedTuple):
     near: Array
     """(n_dof,) 1 where the joint stands."""
     jumps: JumpState
+    small: JumpState
     numbers: Array
     """Time of the last sample (s, nan before the first), sum of squares now, its short average, its peak, and the
     sum now with what the model may get wrong of a change of torque."""
@@ -195,8 +199,10 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
         o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
     if fresh:
         forget_jumps(o.jumps)
+        forget_jumps(o.small)
     else:
         watch_jumps(k.jumps, o.jumps, c.rows, m.work.E, dt, o.impulse, tau, o.shake, o.still, o.near, held)
+        watch_jumps(k.small, o.small, c.rows, m.work.E, dt, o.impulse, tau, o.shake, o.still, o.near, held)
     for j in range(n):
         noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
         unsure = _unsure(U, D, B[j], C[j], m.friction[j], H[j], he, row, seen, f)

@@ -57,8 +57,5 @@ class Rules(NamedTuple):
     lag: float = 0.015
     """Time after that from which on samples count for a hypothesis, s: one that has seen the load before the change is
     worth less than one that misses its first samples."""
-    sudden: float = 0.04
-    """Longest rise of a jump from half its size that is a contact, s: half of the window over which the external torque
-    is averaged, half of an onset of 20 ms, and a little noise. Errors of the model change more slowly."""
     keep: float = 0.1
     """Time for which past states of the filter are kept, s."""

@@ -12,68 +12,66 @@ at least `decide`. A contact that a load keeps explaining becomes a load.
 
 from __future__ import annotations
 
-from typing import NamedTuple, no_type_check
+from typing import no_type_check
 
 import numpy as np
 
-from dynid.arrays import Array
-from dynid.dynamics.kernels.stored import called_kernel, njit
+from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.contact_bands import load_like, observe_contact
-from dynid.tracking.contact_jumps import CALM, SIZE, keep_calm
-from dynid.tracking.decision_rules import LOW_SHARE, SETTLING, STILL_SUDDEN, SUSPICIOUS, Rules
-from dynid.tracking.hypotheses import branch_contact, branch_filling, branch_load, copy_filter, release_contact
+from dynid.tracking.contact_jumps import SIZE
+from dynid.tracking.decision_rules import LOW_SHARE, SETTLING
+from dynid.tracking.decision_state import (
+    ANNOUNCED,
+    ANNOUNCED_STD,
+    AT_ONCE,
+    AWAY,
+    BEGAN,
+    BEYOND,
+    BRANCHED,
+    CALLED,
+    CHANGE,
+    CONTACT_BEGAN,
+    CONTACT_OVER,
+    EXPLAINED,
+    INITIAL_LOAD,
+    JUMPED,
+    KNOWN,
+    LAST_BEYOND,
+    LOW,
+    NO_EVENT,
+    OLDER_AT,
+    ONSET,
+    PHASE,
+    PICK,
+    PLACE,
+    QUICK,
+    QUIET,
+    RESTART,
+    RISE,
+    SAVED_AT,
+    SMALL,
+    STARTED,
+    SUDDEN,
+    SUSPECT,
+    TOUCHED,
+    UNKNOWN,
+    WEAK,
+)
+from dynid.tracking.hypotheses import (
+    branch_contact,
+    branch_filling,
+    branch_load,
+    copy_filter,
+    mass_std,
+    release_contact,
+)
 from dynid.tracking.load_bank import CONTACT, NOTHING, OLDER, PICKED, SAVED, absorb_sample
+from dynid.tracking.sudden_torque import is_free, is_sudden, jumped_for, last_calm
 
-__all__ = [
-    "CHANGE",
-    "CONTACT_BEGAN",
-    "CONTACT_OVER",
-    "INITIAL_LOAD",
-    "NO_EVENT",
-    "PICK",
-    "PLACE",
-    "DecisionState",
-    "Rules",
-    "hear",
-    "mass_std",
-    "watch_sample",
-]
+__all__ = ["hear", "watch_sample"]
 
-NO_EVENT, INITIAL_LOAD, PICK, PLACE, CHANGE, CONTACT_BEGAN, CONTACT_OVER = range(7)
-"""What a step may have to say."""
-UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
-"""Phases: the load is not known yet; it is; something happened; something touches the arm."""
-(
-    PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, AT_ONCE, EXPLAINED,
-    ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT, LOW, RISE, BEGAN, SUDDEN, JUMPED, WEAK,
-) = range(22)  # fmt: skip
-"""Places of the running numbers."""
-N_NUMBERS = 22
-"""How many there are."""
 NEWTON_STEPS = 2
 """Of the load towards its maximum a posteriori, per sample."""
-
-
-class DecisionState(NamedTuple):
-    """Phase and times; fixed in size."""
-
-    numbers: Array
-    active: Array
-    """(3,) filters of the bank that run."""
-    distance: Array
-    """(3,) what each load pays for being a body, nats."""
-    events: Array
-    """(2,) events of the last step, 0 where none."""
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def mass_std(s, b):
-    """Standard deviation of the mass in one filter, kg."""
-    total = s.D[b, 0]
-    for j in range(1, s.D.shape[1]):
-        total += s.U[b, j, 0] * s.U[b, j, 0] * s.D[b, j]
-    return np.sqrt(total)
 
 
 @called_kernel
@@ -154,7 +152,8 @@ def _first_load(c, s, m, d, r, t, lead):
     if empty:
         copy_filter(s, PICKED, NOTHING)
     d.numbers[ANNOUNCED], d.numbers[EXPLAINED] = s.pi[NOTHING, 0], t
-    d.numbers[ANNOUNCED_STD] = mass_std(s, NOTHING)
+    # What it pulled with while it was not known is no torque to compare with.
+    d.numbers[ANNOUNCED_STD], d.numbers[RESTART] = mass_std(s, NOTHING), 1.0
     _say(d, INITIAL_LOAD)
     _forget_saved(s, d, t)
     _follow(s, d, r, t)
@@ -299,36 +298,6 @@ def watch_sample(c, s, m, d, r, t, q, dq, ddq, tau):
 
 @called_kernel
 @no_type_check
-def _free(d):
-    """Whether nothing has begun yet, but for what may be noise."""
-    return d.numbers[PHASE] == KNOWN or d.numbers[WEAK] > 0.0
-
-
-@called_kernel
-@no_type_check
-def _jumped(k, o, d, r, t, dt):
-    """Whether the external torque has jumped, be it by a contact or by a load."""
-    n, size, level = d.numbers, o.jumps.numbers[SIZE], k.jumps.threshold
-    keep_calm(k.jumps, o.jumps, t, dt, LOW_SHARE * level)
-    enough = size >= (SUSPICIOUS * level if n[PHASE] == KNOWN else level)
-    calm = o.jumps.numbers[CALM]
-    return _free(d) and enough and t - n[EXPLAINED] >= r.decide and t - calm <= r.sudden
-
-
-@called_kernel
-@no_type_check
-def _sudden(k, o, c, s, m, d, r, jumped):
-    """Whether the external torque has jumped as no load makes it jump, or still is where it has jumped to."""
-    if d.numbers[CALLED] == 1.0:
-        return o.jumps.numbers[SIZE] > STILL_SUDDEN * k.jumps.threshold
-    if not jumped or o.jumps.numbers[SIZE] < k.jumps.threshold:
-        return False
-    value = o.jumps.value
-    return load_like(k, o, c, s, m, value[0], value[1], mass_std(s, NOTHING), r.likeness) > r.evidence
-
-
-@called_kernel
-@no_type_check
 def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     """One sample as it comes, without acceleration, into the contact watch; events are those of `d.events`."""
     d.events[0], d.events[1] = NO_EVENT, NO_EVENT
@@ -345,10 +314,10 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     if n[PHASE] == UNKNOWN or np.isnan(total):
         return
     # What begins must be more than the model may get wrong of a change of torque.
-    free = _free(d)
+    free = is_free(d)
     strong = total > k.threshold and (not free or o.numbers[4] > k.threshold)
-    jumped = not strong and _jumped(k, o, d, r, t, dt)
-    sudden = not strong and _sudden(k, o, c, s, m, d, r, jumped)
+    jumped = 0.0 if strong else jumped_for(k, o, d, r, t, dt)
+    sudden = not strong and is_sudden(k, o, c, s, m, d, r, jumped)
     beyond = strong or sudden
     if total < LOW_SHARE * k.threshold:
         n[LOW] = t
@@ -356,11 +325,12 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
             o.numbers[3] = 0.0
     if not beyond:
         n[BEYOND] = np.nan
-        if jumped and np.isnan(n[ONSET]):
+        if jumped > 0.0 and np.isnan(n[ONSET]):
             # May be a load: the likelihoods decide, from before the jump on.
-            n[ONSET], n[QUIET], n[BEGAN] = t, np.inf, min(n[LOW], o.jumps.numbers[CALM])
+            calm = last_calm(o, jumped)
+            n[ONSET], n[QUIET], n[BEGAN] = calm if jumped == SMALL else t, np.inf, min(n[LOW], calm)
             n[RISE], n[JUMPED] = t - n[BEGAN], t
-            n[WEAK] = 1.0 if o.jumps.numbers[SIZE] < k.jumps.threshold else 0.0
+            n[WEAK] = 1.0 if jumped == QUICK and o.jumps.numbers[SIZE] < k.jumps.threshold else 0.0
         if t - n[LAST_BEYOND] > r.clear and n[PHASE] >= SUSPECT and not n[QUIET] <= t:
             n[QUIET] = n[LAST_BEYOND] + 0.5 * r.clear
             if n[CALLED] == 1.0:
@@ -375,7 +345,9 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
     if free and np.isnan(n[ONSET]):
         n[ONSET], n[QUIET], n[BEGAN] = n[BEYOND], np.inf, n[LOW]
         if sudden:
-            n[BEGAN] = min(n[LOW], o.jumps.numbers[CALM])
+            n[BEGAN] = min(n[LOW], last_calm(o, jumped))
+        if jumped == SMALL:
+            n[ONSET] = last_calm(o, jumped)
         n[RISE] = n[BEYOND] - n[BEGAN]
     n[WEAK] = 0.0
     if n[QUIET] <= t:
@@ -387,5 +359,5 @@ def hear(k, o, c, s, m, d, r, t, q, dq, tau):
         and n[CALLED] != 1.0
         and (sudden or load_like(k, o, c, s, m, o.r, o.band, mass_std(s, NOTHING), r.likeness) > r.evidence)
     ):
-        n[CALLED], n[AT_ONCE], n[SUDDEN] = 1.0, 1.0, 1.0 if sudden else 0.0
+        n[CALLED], n[AT_ONCE], n[SUDDEN] = 1.0, 1.0, jumped if sudden else 0.0
         _say(d, CONTACT_BEGAN)

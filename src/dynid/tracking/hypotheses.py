@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import no_type_check
 
-from dynid.dynamics.kernels.stored import called_kernel
+import numpy as np
+
+from dynid.dynamics.kernels.stored import called_kernel, njit
 from dynid.tracking.load_bank import CONTACT, NOTHING, PICKED
 from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS, spread_load
 
-__all__ = ["branch_contact", "branch_filling", "branch_load", "copy_filter", "release_contact"]
+__all__ = ["branch_contact", "branch_filling", "branch_load", "copy_filter", "mass_std", "release_contact"]
 
 
 @called_kernel
@@ -82,3 +84,13 @@ def release_contact(c, s, m):
     """The contact is over: slow errors are again those of the model."""
     if s.touched[NOTHING] > 0.0:
         _unmark(c, s, NOTHING)
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def mass_std(s, b):
+    """Standard deviation of the mass in one filter, kg."""
+    total = s.D[b, 0]
+    for j in range(1, s.D.shape[1]):
+        total += s.U[b, j, 0] * s.U[b, j, 0] * s.D[b, j]
+    return np.sqrt(total)

@@ -14,10 +14,11 @@ from dynid.chain.inertia import INERTIAL_UNITS
 from dynid.dynamics.kernels.bound import BoundKernel
 from dynid.dynamics.model import TorqueModel
 from dynid.errors import TrackingError
-from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank, load_gauss
+from dynid.tracking import contact_bands, contact_jumps, decision_state, decisions, load_bank, load_gauss
 from dynid.tracking.bundles import WATCH
 from dynid.tracking.contact import inertia_matrix
 from dynid.tracking.contact_force import TOUCH_FORCE, contact_force, contact_link, contact_torque
+from dynid.tracking.decision_rules import Rules
 from dynid.tracking.hasty_changes import HastyChanges
 from dynid.tracking.health import Health, health_sentences, nis_band
 from dynid.tracking.load import KNOCK, EventKind, LoadEstimate, LoadEvent
@@ -27,7 +28,7 @@ from dynid.tracking.noise import TorqueNoise
 from dynid.tracking.rows import LOAD_SYMBOLS, MEASUREMENTS, Measurement, RowArrays, row_arrays
 from dynid.tracking.samples import Sample, TrackedParameters
 from dynid.tracking.terms import links_on_gears, term_arrays
-from dynid.tracking.watch_state import contact_state, decision_state, filter_bank, known_mass_std
+from dynid.tracking.watch_state import contact_state, filter_bank, first_decision, known_mass_std
 
 __all__ = ["LoadWatch", "LoadWatcher"]
 
@@ -172,6 +173,14 @@ class LoadWatch:
         own = self.constants.own
         rotors = np.array([sum(own[j, k] for k in model.inertia_terms) for j in range(n)], dtype=float)
         C = self.constants.terms.transmission
+        quick, small = contact_jumps.jump_watches(
+            noise.white,
+            noise.slow,
+            noise.memory,
+            period=1.0 / self.rate_hz,
+            force=TOUCH_FORCE,
+            gaussian=float(stats.chi2.isf(share, 3)),
+        )
         return contact_bands.BandConstants(
             gain=self.gain,
             white=np.array(noise.white),
@@ -183,20 +192,14 @@ class LoadWatch:
             period=1.0 / self.rate_hz,
             prior=0.5 * self.max_mass * self.scale[:4],
             touch=np.array(contact_torque(model.robot)),
-            jumps=contact_jumps.jump_constants(
-                noise.white,
-                noise.slow,
-                noise.memory,
-                period=1.0 / self.rate_hz,
-                force=TOUCH_FORCE,
-                gaussian=float(stats.chi2.isf(share, 3)),
-            ),
+            jumps=quick,
+            small=small,
         )
 
     @cached_property
-    def rules(self) -> decisions.Rules:
+    def rules(self) -> Rules:
         """What the compiled decision takes."""
-        return decisions.Rules()._replace(
+        return Rules()._replace(
             decide=self.decide,
             renew=max(0.5, self.decide),
             longest=max(1.0, self.decide),
@@ -223,7 +226,7 @@ class LoadWatcher:
         self.constants, self.bands, self.rules = options.constants, options.bands, options.rules
         self.state, self.memory = filter_bank(self.constants, [options.prior(mass) for mass in options.prior_masses])
         self.contact = contact_state(self.constants, self.bands)
-        self.decision = decision_state()
+        self.decision = first_decision()
         n = options.model.n_dof
         self._q, self._dq, self._ddq = np.zeros(n), np.zeros(n), np.zeros(n)
         self._tau = np.full(options.n_rows, np.nan)
@@ -247,12 +250,12 @@ class LoadWatcher:
     @property
     def in_contact(self) -> bool:
         """Whether something touches the arm."""
-        return bool(self.decision.numbers[decisions.CALLED] == 1.0)
+        return bool(self.decision.numbers[decision_state.CALLED] == 1.0)
 
     @property
     def known(self) -> bool:
         """Whether the first load has been announced."""
-        return bool(self.decision.numbers[decisions.PHASE] != decisions.UNKNOWN)
+        return bool(self.decision.numbers[decision_state.PHASE] != decision_state.UNKNOWN)
 
     @property
     def _best(self) -> int:
@@ -353,23 +356,23 @@ class LoadWatcher:
             self.n_skipped += 1
             return heard
         self.n_absorbed += 1
-        phase, onset = self.decision.numbers[[decisions.PHASE, decisions.ONSET]]
-        if phase <= decisions.KNOWN and np.isnan(onset):
+        phase, onset = self.decision.numbers[[decision_state.PHASE, decision_state.ONSET]]
+        if phase <= decision_state.KNOWN and np.isnan(onset):
             self._tally.add(float(sample.t), float(self.state.t[2]))
         return (*heard, *self._events(float(sample.t)))
 
     def _events(self, t: float) -> tuple[LoadEvent, ...]:
         codes = self.decision.events
-        if codes[0] == decisions.NO_EVENT:
+        if codes[0] == decision_state.NO_EVENT:
             return ()
         # Accelerations see a change as early as half the window that they are computed from: by as much they come late.
         early = max(0.0, float(self.contact.numbers[0] - self.state.t[0]))
-        found = tuple(self._event(KINDS[int(code)], t) for code in codes if code != decisions.NO_EVENT)
+        found = tuple(self._event(KINDS[int(code)], t) for code in codes if code != decision_state.NO_EVENT)
         for event in found:
             if event.kind not in ("initial load", "contact over"):
                 self._changes.hear(t)
             if event.kind in ("pick", "place", "contact"):
-                self._tally.take_back(float(self.decision.numbers[decisions.BEGAN]) - early)
+                self._tally.take_back(float(self.decision.numbers[decision_state.BEGAN]) - early)
         return found
 
     def _event(self, kind: EventKind | None, t: float) -> LoadEvent:
@@ -378,18 +381,19 @@ class LoadWatcher:
         std = known_mass_std(self.state, self._best)
         mass, torque = float(self.load[0]), self.external_torque
         if kind in ("initial load", "change"):
-            began = n[decisions.STARTED] if kind == "initial load" else np.nan
+            began = n[decision_state.STARTED] if kind == "initial load" else np.nan
             return LoadEvent(kind, t, mass, torque, std, t - began)
         if kind in ("pick", "place"):
-            return LoadEvent(kind, t, mass, torque, std, t - float(n[decisions.BEGAN]))
+            return LoadEvent(kind, t, mass, torque, std, t - float(n[decision_state.BEGAN]))
         # While it comes, what is seen now; once it is over, what was seen where it was strongest.
-        now = kind == "contact" and n[decisions.AT_ONCE] > 0.0
-        seen = self.contact.jumps.value if n[decisions.SUDDEN] > 0.0 else np.array([torque, self.contact.band])
+        now = kind == "contact" and n[decision_state.AT_ONCE] > 0.0
+        jumps = self.contact.small if n[decision_state.SUDDEN] == decision_state.SMALL else self.contact.jumps
+        seen = jumps.value if n[decision_state.SUDDEN] > 0.0 else np.array([torque, self.contact.band])
         torque, band = seen.copy() if now else self.contact.peak.copy()
         robot = self.options.model.robot
         M = self.bands.rotor + inertia_matrix(self.constants.rows, self._q, self.contact.theta, self.memory.work)
         link = contact_link(robot, M, self._q, torque, band)
-        nature: Literal["knock", "push"] = "knock" if n[decisions.RISE] < KNOCK else "push"
-        delay = t - float(n[decisions.BEGAN]) if kind == "contact" else np.nan
+        nature: Literal["knock", "push"] = "knock" if n[decision_state.RISE] < KNOCK else "push"
+        delay = t - float(n[decision_state.BEGAN]) if kind == "contact" else np.nan
         force = contact_force(robot, self._q, link, torque, band)
         return LoadEvent(kind, t, mass, torque, std, delay, robot.link_names[link], force, nature)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynid.arrays import Array, Float
-from dynid.tracking import contact_bands, contact_jumps, decisions, load_bank
+from dynid.tracking import contact_bands, contact_jumps, decision_state, load_bank
 from dynid.tracking.load_body import body_scratch, small_body
 from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS
 from dynid.tracking.rows import work_for
 
-__all__ = ["contact_state", "decision_state", "filter_bank", "known_mass_std"]
+__all__ = ["contact_state", "filter_bank", "first_decision", "known_mass_std"]
 
 FIRST_MASS = 0.01
 """Mass of the body that every filter starts from, over the heaviest load."""
@@ -109,29 +109,32 @@ def contact_state(c: load_bank.LoadConstants, k: contact_bands.BandConstants) ->
         impulse=z(n),
         shake=z(n),
         near=z(n),
-        jumps=contact_jumps.jump_state(k.jumps, k.period),
+        jumps=contact_jumps.jump_state(k.jumps),
+        small=contact_jumps.jump_state(k.small),
         numbers=np.array([np.nan, 0.0, 0.0, 0.0, 0.0]),
     )
 
 
-def decision_state() -> decisions.DecisionState:
+def first_decision() -> decision_state.DecisionState:
     """The decision before the first sample: the load is unknown."""
-    numbers = np.full(decisions.N_NUMBERS, np.nan)
+    numbers = np.full(decision_state.N_NUMBERS, np.nan)
     zeros = (
-        decisions.PHASE,
-        decisions.CALLED,
-        decisions.AT_ONCE,
-        decisions.EXPLAINED,
-        decisions.RESTART,
-        decisions.SUDDEN,
-        decisions.WEAK,
+        decision_state.PHASE,
+        decision_state.CALLED,
+        decision_state.AT_ONCE,
+        decision_state.EXPLAINED,
+        decision_state.RESTART,
+        decision_state.SUDDEN,
+        decision_state.WEAK,
     )
     numbers[list(zeros)] = 0.0
-    numbers[[decisions.AWAY, decisions.QUIET]] = np.inf
-    numbers[decisions.LAST_BEYOND] = -np.inf
-    return decisions.DecisionState(numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64))
+    numbers[[decision_state.AWAY, decision_state.QUIET]] = np.inf
+    numbers[decision_state.LAST_BEYOND] = -np.inf
+    return decision_state.DecisionState(
+        numbers, np.array([True, True, False]), np.zeros(3), np.zeros(2, dtype=np.int64)
+    )
 
 
 def known_mass_std(s: load_bank.LoadState, b: int) -> float:
-    """Standard deviation of the mass in one filter, kg; `decisions.mass_std` outside of compiled code."""
+    """Standard deviation of the mass in one filter, kg; `hypotheses.mass_std` outside of compiled code."""
     return float(np.sqrt(s.D[b, 0] + s.D[b, 1:] @ s.U[b, 1:, 0] ** 2))

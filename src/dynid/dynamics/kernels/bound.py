@@ -98,4 +98,4 @@ def _translated(kernel: BoundKernel) -> MachineKernel:
         types = tuple(numba.typeof(argument) for argument in kernel.arguments)
         return intermediate_code([kernel_module(kernel.function, kernel.entry, types)], [kernel.entry])
 
-    return keep_machine_code(kernel.entry, f"{numba.__version__} {kernel.bundle.digest()} {kernel.entry}", text)
+    return keep_machine_code(kernel.entry, f"{numba.__version__} {kernel.bundle.digest} {kernel.entry}", text)

@@ -42,15 +42,15 @@ class Bundle:
     """Its first line is a comment with the digest of the sources."""
     sources: tuple[Path, ...]
     """What the intermediate code is made of."""
+    digest: str
+    """SHA-256 of the sources as they were imported: those on disk may be of another dynid by the time of a call."""
 
     @classmethod
     def of(cls, name: str, sources: tuple[str, ...]) -> Bundle:
         """The file and its sources by their places in dynid, as dynamics/kernels/batch.py."""
-        return cls(ROOT / name, tuple(ROOT / source for source in sources))
-
-    def digest(self) -> str:
-        """SHA-256 of the sources."""
-        return hashlib.sha256(b"".join(path.read_bytes() for path in self.sources)).hexdigest()
+        paths = tuple(ROOT / source for source in sources)
+        digest = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+        return cls(ROOT / name, paths, digest)
 
 
 BATCH = Bundle.of(
@@ -96,7 +96,7 @@ def _engine(bundle: Bundle) -> tuple[Any, frozenset[str]]:
         text = gzip.decompress(bundle.file.read_bytes()).decode("ascii")
     except FileNotFoundError:
         return None, frozenset()
-    if text.partition("\n")[0] != f"; {bundle.digest()}":
+    if text.partition("\n")[0] != f"; {bundle.digest}":
         return None, frozenset()
     try:
         engine = _loaded(text, lambda: text)

@@ -15,7 +15,7 @@ from dynid.disk import write_whole
 from dynid.dynamics.motion import Motion
 from dynid.errors import ExportError
 from dynid.regression.model import IdentifiedModel
-from dynid.tracking import decisions, load_bank
+from dynid.tracking import decision_state, decisions, hypotheses, load_bank
 from dynid.tracking.kinematics import KinematicFilter, smooth
 from dynid.tracking.load_body import small_body
 from dynid.tracking.samples import Sample
@@ -68,13 +68,13 @@ def python_steps(known: IdentifiedModel, options: TrackingOptions, samples: Iter
     for number, sample in enumerate(samples):
         watcher.hear(sample)
         heard = [int(code) for code in watcher.decision.events]
-        watcher.decision.events[:] = decisions.NO_EVENT
+        watcher.decision.events[:] = decision_state.NO_EVENT
         completed = window.step(sample)
         if completed is not None:
             watcher.step(completed)
         heard += [int(code) for code in watcher.decision.events]
-        events += [(number, code) for code in heard if code != decisions.NO_EVENT]
-        estimate_std = float(decisions.mass_std(watcher.state, watcher._best))
+        events += [(number, code) for code in heard if code != decision_state.NO_EVENT]
+        estimate_std = float(hypotheses.mass_std(watcher.state, watcher._best))
         masses.append(float(watcher.load[0]))
         stds.append(estimate_std)
     return FilterSteps(np.array(masses), np.array(stds), tuple(events))
@@ -107,7 +107,7 @@ def load_filter_header(known: IdentifiedModel, options: TrackingOptions, prefix:
     k, o, c, s, m, d, r = kinds.values()
     hear = translator.add(decisions.hear, [k, o, c, s, m, d, r, DOUBLE, vector, vector, rows])
     watch = translator.add(decisions.watch_sample, [c, s, m, d, r, DOUBLE, vector, vector, vector, rows])
-    std = translator.add(decisions.mass_std, [s, INT])
+    std = translator.add(hypotheses.mass_std, [s, INT])
     # Rows of an even length: compilers take two numbers at a time.
     padded = n + n % 2
     window = CArray("double", (width, padded))
@@ -124,7 +124,7 @@ def load_filter_header(known: IdentifiedModel, options: TrackingOptions, prefix:
         "RATE": f"{options.rate:g}", "HEAR": hear.name, "WATCH": watch.name, "STD": std.name, "SMOOTH": smoothing.name,
         "BANDS": _name(k), "CONTACT": _name(o), "CONSTANTS": _name(c), "STATE": _name(s), "MEMORY": _name(m),
         "DECISION": _name(d), "RULES": _name(r), "NOTHING": load_bank.NOTHING, "PICKED": load_bank.PICKED,
-        "UNKNOWN": decisions.UNKNOWN, "PHASE": decisions.PHASE, "CALLED": decisions.CALLED,
+        "UNKNOWN": decision_state.UNKNOWN, "PHASE": decision_state.PHASE, "CALLED": decision_state.CALLED,
     }  # fmt: skip
     functions = translator.code().replace("\nstatic ", "\nstatic inline ")
     pieces = [
@@ -202,7 +202,7 @@ def run_load_filter(
         raise ExportError(f"the compiled filter ended with code {done.returncode}")
     answers = np.frombuffer(done.stdout).reshape(-1, 7)
     events = tuple(
-        (k, int(code)) for k, row in enumerate(answers[:, 2:6]) for code in row if int(code) != decisions.NO_EVENT
+        (k, int(code)) for k, row in enumerate(answers[:, 2:6]) for code in row if int(code) != decision_state.NO_EVENT
     )
     return FilterSteps(answers[:, 0], answers[:, 1], events), answers[:, 6]
 
