@@ -79,10 +79,13 @@ def contact_items(data: Path, gains: object) -> Iterator[Item]:
     for case in CASES:
         heaviest, n_named, n_right, n_near = 300.0 if case.unit > 1.0 else 5.0, 0, 0, 0
         seconds, counts, confusion = 0.0, dict.fromkeys(ASKED, 0), np.zeros((0, 0), dtype=int)
+        n_blind = 0
         for number, (known, log) in enumerate(held_out(case, data, gains)):
             for asked in ASKED:
                 run = follow(known, log, max_mass=heaviest, false_alarms_per_hour=asked)
                 counts[asked] += sum(event.kind == "contact" for event in run.later)
+            blind = follow(known, replace(log, dq=None), max_mass=heaviest)
+            n_blind += sum(event.kind == "contact" for event in blind.later)
             seconds += float(log.t[-1] - log.t[0])
             if number == 0 and case.robot != "med7":
                 confusion = named_links(known, log, heaviest, 30.0 * case.unit)
@@ -93,6 +96,7 @@ def contact_items(data: Path, gains: object) -> Iterator[Item]:
             f"{case.robot}: contacts invented in {seconds:.0f} s of held-out logs", counts[ASKED[0]], 0.0, "",
             bound="at most",
         )  # fmt: skip
+        yield Line(f"{case.robot}: the same without the velocities of the logs", n_blind, 0.0, "", bound="at most")
         if confusion.size:
             n_named, n_right = int(confusion.sum()), int(np.trace(confusion))
             n_near = sum(int(np.trace(confusion, offset)) for offset in (-1, 0, 1))

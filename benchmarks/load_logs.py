@@ -77,7 +77,9 @@ def follow(
     events: list[LoadEvent] = []
     rows, jumps = [], []
     for sample in replay(log) if samples is None else samples:
-        if sample.dq is not None:
+        if sample.dq is None:
+            watcher.without_velocities()
+        else:
             events += watcher.hear(sample)
             if keep_jumps:
                 jumps.append(watcher.contact.jumps.value.copy())

@@ -161,6 +161,19 @@ def test_real_touches_are_contacts_and_never_loads(known_ur10e):
     assert {event.kind for event in run.events} == {"initial load", "contact", "contact over"}
 
 
+@pytest.mark.parametrize("log", ["14h", "collision_2link"])
+def test_without_velocities_touches_are_found_and_none_is_invented(known_ur10e, log):
+    """Velocities from positions smear a hard stop, such as that of 14h at 21.1 s, that the torque shows at once."""
+    folder, known = known_ur10e
+    run = follow(known, replace(read(known, folder / f"{log}.csv.gz").part(None, 37.0), dq=None))
+    contacts = [event for event in run.later if event.kind == "contact"]
+    clear = (6.0, 10.2, 18.3, 27.1, 32.0, 36.0) if log == "collision_2link" else ()
+    assert len(contacts) == len(clear)
+    assert all(-0.1 < event.t - t < 0.6 for event, t in zip(contacts, clear, strict=True))
+    assert all(event.link == known.robot.link_names[1] for event in contacts)
+    assert {event.kind for event in run.later} <= {"contact", "contact over"}
+
+
 def test_a_push_that_noise_hides_for_sixty_milliseconds_is_found_soon_after(known_ur10e):
     folder, known = known_ur10e
     log = read(known, folder / "14h.csv.gz")

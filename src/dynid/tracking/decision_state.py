@@ -25,12 +25,12 @@ UNKNOWN, KNOWN, SUSPECT, TOUCHED = range(4)
 """Phases: the load is not known yet; it is; something happened; something touches the arm."""
 (
     PHASE, STARTED, BRANCHED, ANNOUNCED, AWAY, ONSET, BEYOND, LAST_BEYOND, CALLED, QUIET, AT_ONCE, EXPLAINED,
-    ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT, LOW, RISE, BEGAN, SUDDEN, JUMPED, WEAK,
-) = range(22)  # fmt: skip
+    ANNOUNCED_STD, RESTART, SAVED_AT, OLDER_AT, LOW, RISE, BEGAN, SUDDEN, JUMPED, WEAK, SMOOTH,
+) = range(23)  # fmt: skip
 """Places of the running numbers."""
 QUICK, SMALL = 1.0, 2.0
 """Which watch has seen a jump: the quick one, or the one for smaller forces; 0 where none has."""
-N_NUMBERS = 22
+N_NUMBERS = 23
 """How many there are."""
 
 

@@ -233,7 +233,9 @@ class TrackingSession:
         """The same samples with their motion, half a window late; the contact watch hears them at once."""
         self._window = window
         for sample in samples:
-            if self.watcher is not None and sample.dq is not None and sample.tau is not None:
+            if self.watcher is not None and sample.dq is None:
+                self.watcher.without_velocities()
+            elif self.watcher is not None and sample.tau is not None:
                 self._heard += self.watcher.hear(sample)
             found = window.step(sample)
             if found is not None:

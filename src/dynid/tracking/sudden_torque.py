@@ -8,7 +8,7 @@ from dynid.dynamics.kernels.stored import called_kernel
 from dynid.tracking.contact_bands import load_like
 from dynid.tracking.contact_jumps import CALM, SIZE, keep_calm
 from dynid.tracking.decision_rules import LOW_SHARE, STILL_SUDDEN, SUSPICIOUS
-from dynid.tracking.decision_state import CALLED, EXPLAINED, KNOWN, PHASE, QUICK, SMALL, SUDDEN, WEAK
+from dynid.tracking.decision_state import CALLED, EXPLAINED, KNOWN, PHASE, QUICK, SMALL, SMOOTH, SUDDEN, WEAK
 from dynid.tracking.hypotheses import mass_std
 from dynid.tracking.load_bank import NOTHING
 
@@ -63,6 +63,7 @@ def is_sudden(k, o, c, s, m, d, r, jumped):
         size, level, value = o.small.numbers[SIZE], k.small.threshold, o.small.value
     if d.numbers[CALLED] == 1.0:
         return size > STILL_SUDDEN * level
-    if jumped == 0.0 or size < level:
+    # Velocities from positions smear a stop that torque shows at once: such a jump is no proof, the likelihoods decide.
+    if jumped == 0.0 or size < level or d.numbers[SMOOTH] > 0.0:
         return False
     return load_like(k, o, c, s, m, value[0], value[1], mass_std(s, NOTHING), r.likeness) > r.evidence

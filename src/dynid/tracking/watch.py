@@ -247,6 +247,10 @@ class LoadWatcher:
         touched = ", in contact" if self.in_contact else ""
         return f"LoadWatcher({self.estimate!r}{touched})"
 
+    def without_velocities(self) -> None:
+        """Expect velocities (rad/s or m/s) from positions from now on: too smooth to call a contact at once."""
+        self.decision.numbers[decision_state.SMOOTH] = 1.0
+
     @property
     def in_contact(self) -> bool:
         """Whether something touches the arm."""

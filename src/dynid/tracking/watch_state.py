@@ -126,6 +126,7 @@ def first_decision() -> decision_state.DecisionState:
         decision_state.RESTART,
         decision_state.SUDDEN,
         decision_state.WEAK,
+        decision_state.SMOOTH,
     )
     numbers[list(zeros)] = 0.0
     numbers[[decision_state.AWAY, decision_state.QUIET]] = np.inf
