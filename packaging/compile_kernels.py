@@ -3,6 +3,7 @@
 numba translates them and LLVM inlines and vectorises, for processors with vectors of 256 bits; others run the result as
 well. What is left for the machine of a user is the last step, from intermediate to machine code
 (`dynid.dynamics.kernels.machine_code`). Bundles whose sources are as they were are left alone; ``--all`` writes all.
+What numba keeps on disk is not used: it knows when the file of a kernel has changed, not when one that it calls has.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 TUNED_FOR = "x86-64-v3"
 """Whose costs decide how wide loops are vectorised, whatever processor this runs on."""
+FRESH = TemporaryDirectory()
 os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = TUNED_FOR, ""  # read when numba is imported
+os.environ["NUMBA_CACHE_DIR"] = FRESH.name
 
 from numba import typeof, types  # noqa: E402
 

@@ -1,5 +1,6 @@
 """Fixtures of every test, and how many examples the property tests try."""
 
+import hashlib
 import os
 import signal
 from pathlib import Path
@@ -18,6 +19,21 @@ settings.load_profile("default")
 
 # A run that was started in the background ignores Ctrl-C, and so would the programs under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+SOURCES = Path(__file__).parents[1] / "src"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Delete what numba keeps of other kernels: it knows when a kernel's file has changed, not one that it calls."""
+    if hasattr(config, "workerinput") or config.cache is None:
+        return
+    sources = [path.read_bytes() for path in sorted(SOURCES.rglob("*.py"))]
+    digest = hashlib.sha256(b"".join(source for source in sources if b"kernels.stored" in source)).hexdigest()
+    if config.cache.get("dynid/kernels", "") != digest:
+        for path in SOURCES.rglob("__pycache__/*.nb[ci]"):
+            path.unlink(missing_ok=True)
+        config.cache.set("dynid/kernels", digest)
 
 
 STAGES = (

@@ -8,6 +8,7 @@ import pytest
 from dynid.errors import RecordingError, TrackingError
 from dynid.regression import IdentifiedModel
 from dynid.tracking import TrackingOptions, TrackingSession, arm_filter, load_watch
+from dynid.tracking.contact_jumps import JUMP_TAILS
 from dynid.writers.report.tracking import MAX_DRAWN, tracking_report
 from tests.cli.test_track import BASE, MODEL, THETA, recording
 from tests.unchecked import unchecked
@@ -21,6 +22,24 @@ def identified(**fields):
 def followed(options=None, **log):
     session = TrackingSession(identified(), recording(**log), options)
     return list(session.follow()), session.result()
+
+
+def test_the_chosen_rate_of_false_alarms_sets_the_thresholds_of_contacts():
+    known = identified(sample_noise=np.full(2, 0.1), noise=np.full(2, 0.1), noise_memory=np.full(2, 0.1))
+    rare, often = (
+        load_watch(known, np.ones(2), TrackingOptions(payload=True, false_alarms=rate)).bands for rate in (0.5, 50.0)
+    )
+    # Squares of three normal numbers that are exceeded a hundred times as often: exp(-x / 2) a hundredth, nearly.
+    apart = 2.0 * np.log(100.0)
+    for one, other in ((rare.jumps, often.jumps), (rare.small, often.small)):
+        assert JUMP_TAILS * apart < one.threshold - other.threshold < 1.2 * JUMP_TAILS * apart
+    assert rare.threshold > often.threshold
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf])
+def test_no_false_alarm_at_all_cannot_be_had(rate):
+    with pytest.raises(TrackingError, match="`false_alarms`"):
+        TrackingOptions(payload=True, false_alarms=rate)
 
 
 def test_a_run_keeps_its_way_and_ends_in_a_model():

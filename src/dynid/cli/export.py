@@ -40,6 +40,7 @@ def export(
     rate: float = 1000.0,
     half_window: float = 0.1,
     max_mass: float = 5.0,
+    false_alarms: float = 0.5,
     json: JsonFlag = False,
 ) -> int:
     """Write a model as URDF, MJCF, C, CSV, JSON or YAML, or a payload as settings of a controller.
@@ -90,6 +91,7 @@ def export(
                 rate=rate,
                 half_window=half_window,
                 max_mass=max_mass,
+                false_alarms=false_alarms,
             )
     except (InconsistentModel, LossyExport) as error:
         # A model that is not good enough to be exported is not a mistake of usage.

@@ -34,6 +34,10 @@ class LiveOptions:
     token: Annotated[str | None, Parameter(help="What other machines must know [default: made up].")] = None
     meshes: Annotated[Path | None, Parameter(help="URDF file whose meshes are drawn in place of capsules.")] = None
     max_mass: Annotated[float | None, Parameter(help="The heaviest load, kg [default: 5].")] = None
+    false_alarms: Annotated[
+        float | None,
+        Parameter(help="Contacts that may be invented in an hour of free motion, 1/h [default: 0.5]."),
+    ] = None
     half_window: Annotated[
         float | None, Parameter(help="Half the window that gives velocity and acceleration, s [default: 0.1].")
     ] = None

@@ -60,6 +60,10 @@ class TrackOptions:
         ),
     ] = None
     max_mass: Annotated[float | None, Parameter(help="The heaviest load, kg [default: 5].")] = None
+    false_alarms: Annotated[
+        float | None,
+        Parameter(help="Contacts that may be invented in an hour of free motion, 1/h [default: 0.5]."),
+    ] = None
     speed: Annotated[float | None, Parameter(help="Replay at this many times real time [default: full speed].")] = None
     half_window: Annotated[
         float | None, Parameter(help="Half the window that gives velocity and acceleration, s [default: 0.1].")

@@ -197,12 +197,7 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
             o.between[j] = forget * forget * (o.between[j] + jump * jump)
             o.still[j] = max(still, forget * o.still[j])
         o.p[j], o.rate[j], o.drive[j], o.speed[j] = p, rate, drive, dq[j]
-    if fresh:
-        forget_jumps(o.jumps)
-        forget_jumps(o.small)
-    else:
-        watch_jumps(k.jumps, o.jumps, c.rows, m.work.E, dt, o.impulse, tau, o.shake, o.still, o.near, held)
-        watch_jumps(k.small, o.small, c.rows, m.work.E, dt, o.impulse, tau, o.shake, o.still, o.near, held)
+    _watch(k, o, c, m, dt, tau, held, fresh)
     for j in range(n):
         noise = k.white[j] * k.white[j] * (1.0 - pole) / (1.0 + pole)
         unsure = _unsure(U, D, B[j], C[j], m.friction[j], H[j], he, row, seen, f)
@@ -222,6 +217,18 @@ def observe_contact(k, o, c, s, m, t, q, dq, tau, held):
         for j in range(n):
             o.peak[0, j], o.peak[1, j] = o.r[j], o.band[j]
     return total
+
+
+@called_kernel
+@no_type_check
+def _watch(k, o, c, m, dt, tau, held, fresh):
+    """Both watches for jumps take the sample, or start afresh."""
+    if fresh:
+        forget_jumps(o.jumps)
+        forget_jumps(o.small)
+        return
+    watch_jumps(k.jumps, o.jumps, c.rows, m.work.E, dt, o.impulse, tau, o.shake, o.still, o.near, held)
+    watch_jumps(k.small, o.small, c.rows, m.work.E, dt, o.impulse, tau, o.shake, o.still, o.near, held)
 
 
 @called_kernel

@@ -113,12 +113,12 @@ class JumpState(NamedTuple):
     spans: Array
     """(n_window,) time since the sample before of each sample in the window, s."""
     past: Array
-    """(4, n_window, n_dof) impulses of the external torque, of the model's and of what friction at standstill may hide
-    (N·m·s or N·s), and variance of what is unknown of the first."""
+    """(3, n_window, n_dof) impulses of the external torque and of the model's (N·m·s or N·s), and variance of what is
+    unknown of the first."""
     sums: Array
-    """(4, n_dof) of them."""
+    """(3, n_dof) of them."""
     base: Array
-    """(3, n_dof) averages of external torque, model's torque and friction at standstill before the window, N·m or N."""
+    """(2, n_dof) averages of external torque and model's torque before the window, N·m or N."""
     wild: Array
     """(2, n_dof) deviation of the last sample, N·m or N, and the usual variance of such a deviation."""
     value: Array
@@ -177,9 +177,9 @@ def jump_state(k: JumpConstants) -> JumpState:
     usual = np.stack([k.usual, np.full(n, SHARE**2)])
     return JumpState(
         spans=np.zeros(n_window),
-        past=np.zeros((4, n_window, n)),
-        sums=np.zeros((4, n)),
-        base=np.zeros((3, n)),
+        past=np.zeros((3, n_window, n)),
+        sums=np.zeros((3, n)),
+        base=np.zeros((2, n)),
         wild=np.stack([np.zeros(n), k.usual]),
         value=np.stack([np.zeros(n), np.ones(n)]),
         usual=usual,
@@ -263,7 +263,7 @@ def forget_jumps(o):
     o.numbers[SPAN], o.numbers[BASE_AGE], o.numbers[SIZE] = 0.0, 0.0, 0.0
     for j in range(o.J.shape[0]):
         o.wild[0, j], o.value[0, j], o.change[j] = 0.0, 0.0, 0.0
-        for i in range(4):
+        for i in range(3):
             o.sums[i, j] = 0.0
 
 
@@ -285,9 +285,9 @@ def _leave(k, o, held):
     span = o.spans[first]
     follow = span / (span + (HELD_TIME if held else min(k.base, o.numbers[BASE_AGE])))
     for j in range(o.J.shape[0]):
-        for i in range(3):
+        for i in range(2):
             o.base[i, j] += follow * (o.past[i, first, j] / span - o.base[i, j])
-        for i in range(4):
+        for i in range(3):
             o.sums[i, j] -= o.past[i, first, j]
     o.numbers[SPAN] -= span
     o.numbers[BASE_AGE] += span
@@ -318,9 +318,8 @@ def _enter(k, o, dt, impulse, tau, shake, still, near, learn):
             o.wild[0, j] = deviation
         o.past[0, place, j] = dt * (o.base[0, j] + deviation)
         o.past[1, place, j] = dt * known
-        o.past[2, place, j] = dt * np.sqrt(still[j])
-        o.past[3, place, j] = dt * dt * shake[j] * shake[j]
-        for i in range(4):
+        o.past[2, place, j] = dt * dt * shake[j] * shake[j]
+        for i in range(3):
             o.sums[i, j] += o.past[i, place, j]
 
 
@@ -380,9 +379,7 @@ def watch_jumps(k, o, a, E, dt, impulse, tau, shake, still, near, held):
         o.change[j] = change
         o.value[0, j] += (jump - o.value[0, j]) * dt / (dt + k.confirm)
         usual = o.usual[0, j] * (1.0 + young) + o.usual[1, j] * change
-        # Friction at standstill is as wrong in a mean as the share of its time that the joint stands.
-        held_back = max(o.sums[2, j] / span, o.base[2, j])
-        o.value[1, j] = np.sqrt(usual + o.sums[3, j] / (span * span) + held_back * held_back)
+        o.value[1, j] = np.sqrt(usual + o.sums[2, j] / (span * span) + still[j])
         if free and age >= k.base and near[j] == 0.0:
             _learn_band(k, o, j, change, learn)
     _flange_rows(a, E, o.J, o.frame)

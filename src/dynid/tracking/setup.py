@@ -65,6 +65,8 @@ class TrackingOptions:
     """Where parameters may lie, SI; beside physical consistency, or in place of the usual bounds of entries."""
     max_mass: float = 5.0
     """The heaviest load, kg."""
+    false_alarms: float = 0.5
+    """Contacts that may be invented in 3600 s of free motion; more of them find smaller forces."""
     speed: float | None = None
     """Speed of a replay over real time (dimensionless) [default: full speed]."""
     half_window: float = 0.1
@@ -114,6 +116,8 @@ class TrackingOptions:
                 raise TrackingError(f"`{name}` {k:g}: give a number from 0 up")
         if not (np.isfinite(self.annealing) and self.annealing > 0.0):
             raise TrackingError(f"`annealing` {self.annealing:g}: give a number of samples above zero")
+        if not (np.isfinite(self.false_alarms) and self.false_alarms > 0.0):
+            raise TrackingError(f"`false_alarms` {self.false_alarms:g}: give a number above zero an hour, such as 0.5")
         if self.noise_memory < 0.0 or (self.initial_std is not None and not self.initial_std > 0.0):
             raise TrackingError("`noise_memory` cannot be negative, and `initial_std` must be above zero")
         if self.tared and self.measure == "torque":
@@ -186,6 +190,7 @@ def load_watch(
         measure=options.measured,
         rate_hz=options.rate if rate_hz is None else rate_hz,
         max_mass=options.max_mass,
+        false_alarms_per_hour=options.false_alarms,
     )
 
 

@@ -173,14 +173,9 @@ class LoadWatch:
         own = self.constants.own
         rotors = np.array([sum(own[j, k] for k in model.inertia_terms) for j in range(n)], dtype=float)
         C = self.constants.terms.transmission
-        quick, small = contact_jumps.jump_watches(
-            noise.white,
-            noise.slow,
-            noise.memory,
-            period=1.0 / self.rate_hz,
-            force=TOUCH_FORCE,
-            gaussian=float(stats.chi2.isf(share, 3)),
-        )
+        errors, period = (noise.white, noise.slow, noise.memory), 1.0 / self.rate_hz
+        gaussian = float(stats.chi2.isf(share, 3))
+        quick, small = contact_jumps.jump_watches(*errors, period=period, force=TOUCH_FORCE, gaussian=gaussian)
         return contact_bands.BandConstants(
             gain=self.gain,
             white=np.array(noise.white),
@@ -189,7 +184,7 @@ class LoadWatch:
             standstill_speed=np.array(noise.standstill_speed),
             rotor=np.array(C.T @ np.diag(rotors) @ C),
             threshold=float(HEAVY_TAILS * stats.chi2.isf(share, n)),
-            period=1.0 / self.rate_hz,
+            period=period,
             prior=0.5 * self.max_mass * self.scale[:4],
             touch=np.array(contact_torque(model.robot)),
             jumps=quick,

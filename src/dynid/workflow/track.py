@@ -44,6 +44,7 @@ def track(
     tared: bool = False,
     states: Literal["auto", "entries", "links"] = "auto",
     max_mass: float = 5.0,
+    false_alarms: float = 0.5,
     speed: float | None = None,
     half_window: float = 0.1,
     rate: float = 1000.0,
@@ -77,12 +78,10 @@ def track(
         measure, tared: torque, base-wrench, or both; whether the sensor under the base was zeroed with the arm on it.
         states: links for all parameters together, always physically consistent; entries for each parameter between its
             own bounds, as in the paper; auto for links where the model has physically consistent ones.
-        max_mass: the heaviest load, kg.
+        max_mass, false_alarms: the heaviest load, kg; contacts that may be invented in an hour of free motion, 1/h.
         speed: replay at this many times real time; None for full speed.
-        half_window: half the window that gives velocity and acceleration, s.
-        rate: samples per second of a live source.
-        checkpoint: file to resume from if it is there, and to save to.
-        seed: of the signs of `from_wrong`.
+        half_window, rate: half the window that gives velocity and acceleration, s; samples per second of a live source.
+        checkpoint, seed: file to resume from if it is there, and to save to; of the signs of `from_wrong`.
         process_noise, annealing: k₀ of every state of the arm per sample, dimensionless, 0 for an arm that does not
             change; samples after which it has fallen by e.
         carry: whose covariance stays when a bound bends the state: parameters, or state as in the paper.
@@ -101,8 +100,9 @@ def track(
     known = as_model(model)
     options = TrackingOptions(
         from_wrong=from_wrong, payload=payload, measure=measure, tared=tared, states=states, max_mass=max_mass,
-        speed=speed, half_window=half_window, rate=rate, seed=seed, process_noise=process_noise, annealing=annealing,
-        carry=carry, bounds=_bounds(bounds), checkpoint=None if checkpoint is None else Path(checkpoint),
+        false_alarms=false_alarms, speed=speed, half_window=half_window, rate=rate, seed=seed,
+        process_noise=process_noise, annealing=annealing, carry=carry, bounds=_bounds(bounds),
+        checkpoint=None if checkpoint is None else Path(checkpoint),
         noise=noise if noise is None or isinstance(noise, str) else tuple(float(std) for std in noise),
     )  # fmt: skip
     settings = LogSettings(columns=as_map(columns), gains=as_gains(gains)).over(known.settings)

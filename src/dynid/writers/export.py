@@ -41,6 +41,7 @@ def export(
     rate: float = 1000.0,
     half_window: float = 0.1,
     max_mass: float = 5.0,
+    false_alarms: float = 0.5,
 ) -> Exported:
     """Write a model in a format of `EXPORTERS`, or a load as settings of a controller (SI).
 
@@ -71,7 +72,7 @@ def export(
     exporter = EXPORTERS[to]
     options = ExportOptions(
         lock=_positions(lock), prefix=prefix, force=force, filter=filter, rate=rate, half_window=half_window,
-        max_mass=max_mass,
+        max_mass=max_mass, false_alarms=false_alarms,
     )  # fmt: skip
     if filter is not None and (to != "c" or filter != "load"):
         raise ExportError(f"`filter` {filter}: only load, and only for c")

@@ -64,6 +64,8 @@ class ExportOptions:
     """Half the window that gives the filter its accelerations, s."""
     max_mass: float = 5.0
     """The heaviest load, kg."""
+    false_alarms: float = 0.5
+    """Contacts that may be invented in 3600 s of free motion."""
 
 
 DEFAULTS = ExportOptions()

@@ -214,7 +214,10 @@ def write_load_filter(model: IdentifiedModel, path: Path, options: ExportOptions
         ExportError: no compiler, a warning, or an answer that differs.
     """
     rate = options.rate
-    asked = TrackingOptions(payload=True, rate=rate, half_window=options.half_window, max_mass=options.max_mass)
+    asked = TrackingOptions(
+        payload=True, rate=rate, half_window=options.half_window, max_mass=options.max_mass,
+        false_alarms=options.false_alarms,
+    )  # fmt: skip
     prefix = c_name(options.prefix or model.robot.name)
     header = load_filter_header(model, asked, prefix)
     compiler = find_compiler()

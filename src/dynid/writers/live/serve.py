@@ -6,6 +6,7 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def live(
     token: str | None = None,
     meshes: str | PathLike[str] | None = None,
     max_mass: float = 5.0,
+    false_alarms: float = 0.5,
     half_window: float = 0.1,
     rate: float | None = None,
     from_: float | None = None,
@@ -63,7 +65,7 @@ def live(
         port: where to listen; the next free one where it is taken.
         token: what others must know; one is made where `host` is given without.
         meshes: URDF file whose visual meshes are drawn in place of capsules.
-        max_mass: the heaviest load, kg.
+        max_mass, false_alarms: the heaviest load, kg; contacts that may be invented in an hour of free motion, 1/h.
         half_window: half the window that gives velocity and acceleration, s.
         rate: samples per second of a live source; measured where None.
         from_: start of the part to replay, s.
@@ -79,7 +81,8 @@ def live(
     """
     page = open_live(
         model, source, speed=speed, out=out, host=host, port=port, token=token, meshes=meshes, max_mass=max_mass,
-        half_window=half_window, rate=rate, from_=from_, until=until, columns=columns, gains=gains,
+        false_alarms=false_alarms, half_window=half_window, rate=rate, from_=from_, until=until, columns=columns,
+        gains=gains,
     )  # fmt: skip
     try:
         while not (ready is not None and ready(page)):
@@ -105,6 +108,7 @@ def open_live(
     token: str | None = None,
     meshes: str | PathLike[str] | None = None,
     max_mass: float = 5.0,
+    false_alarms: float = 0.5,
     half_window: float = 0.1,
     rate: float | None = None,
     from_: float | None = None,
@@ -121,13 +125,14 @@ def open_live(
     if token is not None and len(token) < 8:
         raise ConfigError("`token` is shorter than 8 characters; leave it out to have one made")
     options = TrackingOptions(
-        payload=True, max_mass=max_mass, half_window=half_window, rate=1000.0 if rate is None else rate
-    )
+        payload=True, max_mass=max_mass, false_alarms=false_alarms, half_window=half_window,
+        rate=1000.0 if rate is None else rate,
+    )  # fmt: skip
     found = tracked_source(known, source, settings, from_, until)
     if isinstance(found, Recording):
         intake = SampleIntake.of_log(found, speed=speed)
         measured = False
-        options = TrackingOptions(payload=True, max_mass=max_mass, half_window=half_window, rate=found.rate_hz)
+        options = replace(options, rate=found.rate_hz)
     else:
         intake, measured = found, rate is None
     shapes: list[LinkMesh] = [] if meshes is None else robot_meshes(known.robot, Path(meshes))
