@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dynid import TorqueModel, base_parameters, load_robot
+from dynid import Feasible, TorqueModel, base_parameters, load_robot
 from dynid.chain.inertia import InertialParameters
 from dynid.dynamics import RotorInertia, friction_models, random_motion
 from dynid.regression.constraints.constraints import Constraints
@@ -11,7 +11,10 @@ from dynid.regression.estimate import LinkBelief
 from dynid.regression.feasible.link_prior import GEOMETRY_STD, base_prior_rows, believed_base_rows, link_prior
 from dynid.regression.feasible.prior import NOMINAL_STD, Prior, Rule
 from dynid.regression.feasible.programme import solve
+from dynid.regression.problem import compress
+from dynid.regression.rows import SampleRows
 from dynid.regression.status import Status
+from tests.regression.arms import conditioned, exciting_motion, log_of
 
 TERMS = (RotorInertia(), *friction_models("viscous+coulomb+offset"))
 
@@ -43,15 +46,16 @@ def truth_of(model, rng):
     return theta
 
 
-def test_where_no_condition_is_active_it_is_the_solution_of_the_normal_equations(rng):
+@pytest.mark.parametrize("joint_std", [np.inf, 0.3])
+def test_where_no_condition_is_active_it_is_the_solution_of_the_normal_equations(rng, joint_std):
     panda = load_robot("panda")
     balls = {name: InertialParameters.from_com(2.0, [0.01, 0.02, 0.05], 0.03 * np.eye(3)) for name in panda.link_names}
     model = TorqueModel(panda.with_nominal(balls), TERMS)
     truth = truth_of(model, rng)
     base, R, rho = noisy_rows(model, truth, rng, noise=0.1)
-    prior = Prior(rule="map", std=0.1)
-    found = solve(R, rho, model, base, prior=prior)
-    known = link_prior(model, Constraints(), prior, truth)
+    prior, joint_stds = Prior(rule="map", std=0.1), np.full(model.n_params - 70, joint_std)
+    found = solve(R, rho, model, base, prior=prior, joint_std=joint_stds)
+    known = link_prior(model, Constraints(), prior, truth, joint_std=joint_stds)
     x0, F = known.reference.x_target, R @ base.K @ known.reference.S
     H = F.T @ F + np.diag(known.pull**2)
     free = known.reference.S @ np.linalg.lstsq(H, F.T @ rho + known.pull**2 * x0, rcond=None)[0]
@@ -131,7 +135,12 @@ def test_what_a_fit_believes_of_guessed_links_is_a_prior_of_base_parameters(rng)
     base, n = base_parameters(model), model.n_inertial
     bodies = robot.nominal.ravel()
     belief = LinkBelief(
-        bodies, 0.2 * np.diag(np.abs(bodies) + 0.1), np.ones(7), np.full(7, 0.2), np.ones(7, dtype=bool)
+        bodies,
+        0.2 * np.diag(np.abs(bodies) + 0.1),
+        np.ones(7),
+        np.full(7, 0.2),
+        np.ones(7, dtype=bool),
+        np.full(7, np.inf),
     )
     rows = believed_base_rows(model, base, belief)
     links = belief.mean + rng.normal(size=(4000, n)) @ belief.factor.T
@@ -142,6 +151,20 @@ def test_what_a_fit_believes_of_guessed_links_is_a_prior_of_base_parameters(rng)
     assert np.count_nonzero(shown) > base.n_base // 2
     np.testing.assert_allclose(np.mean(distance[:, shown], axis=0), 0.0, atol=0.08)
     assert np.all(np.var(distance, axis=0) < 1.15)
+
+
+def test_joint_terms_are_known_to_make_no_more_torque_than_their_joint_has(rng):
+    model = TorqueModel(load_robot("planar2r"), TERMS)
+    recording = log_of(model, truth_of(model, rng), exciting_motion(model.robot, rng, seconds=10.0), rng)
+    regression = compress(SampleRows(model, base_parameters(model), (conditioned(recording),)))
+    belief = Feasible(prior=Prior(rule="map")).fit(regression).belief
+    assert belief is not None
+    for k, std in enumerate(belief.joint_std):
+        alone = regression.base.K[:, model.n_inertial + k] * std
+        made = 0.5 * (regression.residual_power(alone) + regression.residual_power(-alone)) - regression.power()
+        joint = k // len(model.terms)
+        np.testing.assert_allclose(made[joint], regression.power()[joint], rtol=1e-6)
+        np.testing.assert_allclose(np.delete(made, joint), 0.0, atol=1e-6 * regression.power()[joint])
 
 
 def test_guesses_alone_give_no_prior_of_base_parameters():

@@ -126,6 +126,21 @@ def test_an_unchanged_load_is_announced_once_and_the_nis_is_right(carried):
     assert watcher.health.nis_share > 0.9
 
 
+def test_samples_whose_errors_are_alike_count_as_fewer():
+    """Errors that last 20 samples: at 1 kHz the residual of a real arm does."""
+    rate, off = 1000.0, []
+    keep = np.exp(-1.0 / 20.0)
+    motion = fourier(PANDA.robot, np.arange(round(4.0 * rate)) / rate, 5)
+    tau = torque(motion, np.ones(motion.n_samples))
+    for seed in range(4):
+        rng, error, watcher = np.random.default_rng(seed), np.zeros(7), watch(rate_hz=rate).start()
+        for k in range(motion.n_samples):
+            error = keep * error + np.sqrt(1.0 - keep**2) * NOISE * rng.standard_normal(7)
+            watcher.step(Sample(motion.t[k], motion.q[k], motion.dq[k], motion.ddq[k], tau[k] + error))
+        off.append((watcher.estimate.mass - 2.0) / watcher.estimate.mass_std)
+    assert np.sqrt(np.mean(np.square(off))) < 1.5
+
+
 def test_a_slow_loss_is_followed():
     motion = moving(14.0, 6)
     share = np.clip(1.0 - (motion.t - 3.0) / 20.0, 0.5, 1.0)  # 0.1 kg/s

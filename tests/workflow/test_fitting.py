@@ -140,3 +140,14 @@ def test_friction_of_an_arm_without_inertias_does_not_hang_on_rounding(data_dir,
     assert [found["value"] for found in other.chosen] == [found["value"] for found in plain.chosen]
     assert other.train.error.relative_percent == pytest.approx(plain.train.error.relative_percent, rel=0.02)
     assert "± 100 %" not in plain.estimate.rule  # the data ask for more
+
+
+@pytest.mark.data
+@pytest.mark.whole
+def test_a_model_of_one_short_run_holds_for_another_motion(data_dir):
+    """Rotor, spring and a delay that cancel in one motion show in another: 22 and 11 % of error once."""
+    folder = data_dir / "lwr4"
+    run1, run3 = (folder / f"{name}.csv.gz" for name in ("run1", "run3"))
+    for fitted, unseen in ((run1, run3), (run3, run1)):
+        found = dynid.identify(folder / "robot.urdf", fitted, validate=unseen)
+        assert found.validation[0].error.relative_percent < 5.0

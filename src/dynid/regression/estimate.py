@@ -80,6 +80,8 @@ class LinkBelief:
     """Relative spread of each link, as `Prior.std`."""
     guessed: Bool[Array, " n_links"]
     """Which links had no body but one guessed from geometry."""
+    joint_std: Float[Array, " n_joint_terms"]
+    """Spread of every joint term about zero, SI; infinite where nothing was known."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)

@@ -33,7 +33,7 @@ from dynid.tracking.load_gauss import (
     row_variance,
     spread_load,
 )
-from dynid.tracking.load_noise import OUTLIER, adapt_noise, doubt_arm, sweep_friction
+from dynid.tracking.load_noise import ALIKE, OUTLIER, adapt_noise, doubt_arm, sweep_friction
 from dynid.tracking.rows import RowArrays, Work, other_rows, predict_rows
 from dynid.tracking.terms import TermArrays, begin_path, fill_terms, follow_path, keep_to_velocity, renew_loaded_terms
 
@@ -127,6 +127,8 @@ class LoadState(NamedTuple):
     """(2, n_rows) variance of an innovation over that of the filter, in motion and at standstill. Below 1 errors of
     successive samples are alike, and the filter rightly counts each for less than one; above 1 the noise of the row is
     larger by that for now."""
+    alike: Array
+    """(5, n_rows) what is known of innovations that are alike; last how many samples of a row count for one."""
     speed: Array
     """(n_dof,) velocities of the sample before, rad/s or m/s."""
     pi: Array
@@ -333,11 +335,11 @@ def _absorb(c, s, b, m, tau, dt, adapt):
         expected = spread * (whole + R[r] - swept) + swept
         nis += innovation * innovation / expected
         count += 1
-        if b == NOTHING:
-            m.more[r] = max(0.0, spread - 1.0) * (whole + R[r] - swept)
-        noise, S = R[r] + m.more[r], whole + R[r] + m.more[r]
+        m.more[r] = max(0.0, spread - 1.0) * (whole + R[r] - swept) if b == NOTHING else m.more[r]
         if adapt:
             adapt_noise(c, s, r, resting, innovation, whole + R[r], expected, swept, dt)
+        noise = (R[r] + m.more[r]) * max(1.0, s.alike[ALIKE, r])
+        S = whole + noise
         ratio = innovation * innovation / S
         volume *= S
         if ratio > OUTLIER * OUTLIER:
@@ -352,9 +354,8 @@ def _absorb(c, s, b, m, tau, dt, adapt):
             there += k[a] * moved[a]
         absorb_row_of_errors(e[r], B[r], C[r], k, own + noise, there, seen)
         S = absorb_row_of_load(U, D, f, own + noise, gains)
-        step = innovation / S
         for a in range(LOAD_SIZE):
-            moved[a] += gains[a] * step
+            moved[a] += gains[a] * (innovation / S)
     for a in range(LOAD_SIZE):
         p[a] += moved[a]
     for r in range(n_rows):
@@ -393,8 +394,7 @@ def absorb_sample(c, s, m, t, q, dq, ddq, tau, active, adapt, n_newton, distance
         # One body a sample: between two samples a load moves by far less than it is unsure by.
         if int(s.t[1] % 2) == b % 2:
             distance[b] = nearest_body(s.p[b], s.U[b], s.D[b], c.limits, n_newton, s.pi[b], m.body)
-        if b == NOTHING:
-            s.t[2] = nis
+        s.t[2] = nis if b == NOTHING else s.t[2]
     s.t[0] = t
     s.t[1] += 1.0
     return True

@@ -9,7 +9,7 @@ import numpy as np
 from dynid.dynamics.kernels.stored import called_kernel, njit
 from dynid.tracking.rows import other_rows
 
-__all__ = ["OUTLIER", "adapt_noise", "doubt_arm", "sweep_friction"]
+__all__ = ["ALIKE", "OUTLIER", "adapt_noise", "doubt_arm", "sweep_friction"]
 
 OUTLIER = 4.0
 """Standard deviations beyond which a row counts less: its weight falls as one over its size (Huber)."""
@@ -23,6 +23,30 @@ faster it rises than it falls: errors of friction come in bursts. Of 0.05 to 0.3
 arms is left out, the others ask for at most 0.1 s and 1.7 times; more than 1.3 is too careful with Gaussian noise."""
 LEAST_SPREAD, MOST_SPREAD = 1e-4, 100.0
 """Variance of an innovation over that of the filter, at least and at most."""
+
+
+ALIKE_BLOCK, ALIKE_TIME, ALIKE_PRIOR = 0.05, 2.0, 0.2
+"""Time (s) over which innovations are summed, the time over which their squares are averaged, and the time for which
+the word counts that they are not alike."""
+SUM, COUNT, SPAN, AGE, ALIKE = range(5)
+"""Places of what is known of innovations that are alike."""
+
+
+@njit(cache=True, nogil=True)
+@no_type_check
+def _count_alike(s, r, innovation, expected, dt):
+    """Learn how many samples of a row count for one: sums of innovations that are alike vary more than they would."""
+    a = s.alike
+    a[SUM, r] += innovation / np.sqrt(expected)
+    a[COUNT, r] += 1.0
+    a[SPAN, r] += dt
+    if a[SPAN, r] < ALIKE_BLOCK:
+        return
+    usual = max(1.0, a[ALIKE, r])
+    a[AGE, r] += a[SPAN, r]
+    rate = a[SPAN, r] / (ALIKE_PRIOR + min(a[AGE, r], ALIKE_TIME))
+    a[ALIKE, r] += rate * (min(a[SUM, r] * a[SUM, r] / a[COUNT, r], OUTLIER * OUTLIER * usual) - a[ALIKE, r])
+    a[SUM, r], a[COUNT, r], a[SPAN, r] = 0.0, 0.0, 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -40,7 +64,8 @@ def sweep_friction(c, s, m, dq):
 @njit(cache=True, nogil=True)
 @no_type_check
 def adapt_noise(c, s, r, resting, innovation, S, expected, swept, dt):
-    """Let white noise, pace of slow errors and spread of innovations of one row follow its innovation."""
+    """Let white noise, pace of slow errors, spread and likeness of innovations of one row follow its innovation."""
+    _count_alike(s, r, innovation, expected, dt)
     square = innovation * innovation
     push, rate = min(square / S, OUTLIER * OUTLIER) - 1.0, min(0.05, dt / c.noise_time)
     fresh = 2.0 * s.slow[r] * s.slow[r] * dt * s.pace[r] / c.memory[r]

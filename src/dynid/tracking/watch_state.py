@@ -10,6 +10,7 @@ from dynid.arrays import Array, Float
 from dynid.tracking import contact_bands, contact_jumps, decision_state, load_bank
 from dynid.tracking.load_body import body_scratch, small_body
 from dynid.tracking.load_gauss import LOAD_SIZE, N_ERRORS
+from dynid.tracking.load_noise import ALIKE
 from dynid.tracking.rows import work_for
 
 __all__ = ["contact_state", "filter_bank", "first_decision", "known_mass_std"]
@@ -38,6 +39,7 @@ def filter_bank(
         slow=np.array(c.slow),
         pace=np.ones(n_rows),
         spread=np.ones((2, n_rows)),
+        alike=np.concatenate([np.zeros((ALIKE, n_rows)), np.ones((1, n_rows))]),
         speed=np.full(n, np.nan),
         pi=np.stack([small_body(FIRST_MASS * max_mass, reach)] * n_filters),
         likelihood=np.zeros(n_filters),

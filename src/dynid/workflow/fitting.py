@@ -235,8 +235,11 @@ def _as_simulated(rows: FrictionRows, choice: FrictionChoice, simulator: str) ->
     What it does not say would be lost in the simulator, and parameters that lean on it with it.
     """
     from dynid.regression.friction.choice import choose_friction
+    from dynid.regression.friction.rows import never_reversing
 
     drives = tuple(joint_model for joint_model in choice.models if not joint_model.is_friction)
+    if any("constant" in model.kinds for model in drives) and never_reversing(rows.samples):
+        return choice  # on a joint that never reverses no spring goes with dry friction
     simple = choose_friction(rows, (*drives, *friction_models(f"viscous+{simulator}")))
     errors = (choice.start_percent, choice.left_out_percent, simple.left_out_percent)
     start, best, plain = (np.maximum(x, 1e-9) ** 2 for x in errors)

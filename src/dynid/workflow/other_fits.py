@@ -64,7 +64,7 @@ def compared_with_others(
 
 def rotor_hint(model: TorqueModel, samples: Sequence[Samples], error: FitError) -> str:
     """What rotor inertias would do for a joint that is predicted badly without them (%); empty where little."""
-    if model.inertia_terms or np.nanmax(error.relative_percent_joint) < BAD:
+    if model.inertia_terms or not np.any(error.relative_percent_joint >= BAD):
         return ""
     wider = TorqueModel(model.robot, (RotorInertia(), *model.joint_models))
     found = WLS().fit(compress(SampleRows(wider, base_parameters(wider), tuple(samples)))).fit

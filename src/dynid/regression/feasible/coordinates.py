@@ -28,9 +28,8 @@ _LEASH = 1e-7
 """Relative torque that a point as far from the reference as the unconstrained fit costs: a hair, but it keeps
 directions that cost nothing else from running away."""
 _JOINT_LEASH = 1e-3
-"""Relative torque that a joint term as large as the whole torque costs where links have a prior and joint terms have
-none: it takes a millionth off what the data show, and keeps curves that look alike from cancelling at a thousand
-times their size."""
+"""Relative torque that a joint term as large as the whole torque costs at least where links have a prior: it takes a
+millionth off what the data show, and keeps curves that look alike from cancelling at a thousand times their size."""
 _CONTRADICTION = 1e-7
 """Dimensionless; conditions that miss each other by more than this contradict each other."""
 _SHARES = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
@@ -104,9 +103,10 @@ class ScaledProgramme:
         hair = np.full(n, _LEASH / max(1.0, self.distance_of_data))
         if pull is not None:
             # Joint terms that no torque shows, as those of a friction that a joint does not have, stay at zero.
-            effect = np.linalg.norm(self.F, axis=0)
+            effect, n_inertial = np.linalg.norm(self.F, axis=0), 10 * len(self.reference.factors)
             joint = np.where(effect > SEEN_TOLERANCE * np.max(effect), _JOINT_LEASH * effect, 1.0)
-            hair = np.maximum(np.where(pull > 0.0, pull, joint), hair)
+            joint[:n_inertial] = 0.0
+            hair = np.maximum(np.maximum(pull, joint), hair)
         leash = _MAGNIFY * hair
         A[n_fit + 1 :, :n], b[n_fit + 1 :] = np.diag(leash), -leash * target
         cone = ConeBlock("second order", A, b, ())

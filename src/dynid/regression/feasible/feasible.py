@@ -59,6 +59,7 @@ class Feasible:
             prior=self.prior,
             residual=stacked.rest,
             solver=self.solver,
+            joint_std=_joint_std(regression, counted) if self.prior.rule == "map" and self.weighted else None,
         )
         theta, belief = solution.theta, None if solution.known is None else _belief(solution.known, counted)
         if belief is not None and solution.status is not Status.STOPPED_EARLY and np.all(np.isfinite(theta)):
@@ -103,4 +104,21 @@ def _belief(known: LinkPrior, weights: Float[Array, " n_dof"]) -> LinkBelief:
     """The prior of a programme in SI, with the row weights (1/(N·m)) it was weighed against."""
     n, reference = 10 * len(known.std), known.reference
     mean = reference.S[:n, :n] @ reference.x_target[:n]
-    return LinkBelief(mean, reference.S[:n, :n] * np.repeat(known.std, 10), weights, known.std, known.guessed)
+    factor = reference.S[:n, :n] * np.repeat(known.std, 10)
+    return LinkBelief(mean, factor, weights, known.std, known.guessed, known.joint_std)
+
+
+def _joint_std(regression: Regression, weights: Float[Array, " n_dof"]) -> Float[Array, " n_joint_terms"]:
+    """Spread of every joint term (SI): alone it makes as much torque as there is at the joints that feel it.
+
+    Rotor, spring and friction of a motion at one frequency look alike but for their sign: without it they cancel at
+    many times the torque of a joint, and another motion tells.
+    """
+    n = regression.model.n_inertial
+    effect, torque = np.zeros((2, regression.model.n_params - n))
+    for w, factor, columns in zip(weights, regression.joints, regression.visible, strict=True):
+        own = np.sum((factor.R @ regression.base.K[columns, n:]) ** 2, axis=0)
+        effect += w**2 * own
+        torque += np.where(own > 0.0, w**2 * factor.power, 0.0)
+    told = (effect > 0.0) & (torque > 0.0)
+    return np.sqrt(np.divide(torque, effect, out=np.full(len(effect), np.inf), where=told))

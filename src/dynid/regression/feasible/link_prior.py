@@ -47,16 +47,17 @@ class LinkPrior:
     """Whose spread the data choose; the others' was given."""
     least: float
     """Least relative spread of nominal links."""
+    joint_std: Float[Array, " n_joint_terms"]
+    """Spread of every joint term about zero, SI; infinite where nothing is known."""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
     @property
     def pull(self) -> Float[Array, " n_params"]:
-        """One over the spread of every coordinate (dimensionless): 0 for joint terms, which have no prior."""
-        pull = np.zeros(len(self.reference.x_target))
-        pull[: 10 * len(self.std)] = np.repeat(1.0 / self.std, 10)
-        return pull
+        """One over the spread of every coordinate (dimensionless); 0 for joint terms of which nothing is known."""
+        scales = np.diag(self.reference.S)[10 * len(self.std) :]
+        return np.concatenate([np.repeat(1.0 / self.std, 10), scales / self.joint_std])
 
     def likeliest_std(
         self, F: Float[Array, "n_base n_params"], theta: Float[Array, " n_params"]
@@ -89,7 +90,10 @@ class LinkPrior:
             U, values, _ = np.linalg.svd(J / column_scale(J), full_matrices=False)
             Q = U[:, values > RANK_TOLERANCE * max(values[0], 1.0)]
             L = L - Q @ (Q.T @ L)
-        determined = np.sum((1.0 - np.diag(np.linalg.inv(np.eye(n) + L.T @ L))).reshape(-1, 10), axis=1)
+        # By singular values: torques that are all zero have rows without noise, and a normal matrix of any size.
+        _, sizes, ways = np.linalg.svd(L, full_matrices=False)
+        shares = 1.0 / (1.0 + np.maximum(sizes, 1e-150) ** -2.0)
+        determined = np.sum((shares @ ways**2).reshape(-1, 10), axis=1)
         away = np.sum((self.reference.S_inverse @ theta - self.reference.x_target)[:n].reshape(-1, 10) ** 2, axis=1)
         asked = self.std**2
         if np.sum(determined[own]) > 0.0:
@@ -113,6 +117,7 @@ def link_prior(
     beta_size: Float[Array, " n_params"],
     heavier: float = 1.0,
     std: Float[Array, " n_links"] | None = None,
+    joint_std: Float[Array, " n_joint_terms"] | None = None,
 ) -> LinkPrior:
     """Nominal links where the robot file has physically consistent ones, plain bodies of its geometry for the others.
 
@@ -123,6 +128,7 @@ def link_prior(
         beta_size: rough θ (SI) from the data, for the mass of plain bodies.
         heavier: factor on the mass of plain bodies.
         std: relative spread of each link; that before any data when None.
+        joint_std: spread of every joint term about zero (SI); nothing is known of them when None.
     """
     bodies = heavier * plain_bodies(model, constraints, beta_size, tapered=True)
     guessed = np.ones(model.n_dof, dtype=bool)
@@ -139,6 +145,7 @@ def link_prior(
         guessed,
         guessed | prior.widened,
         prior.std,
+        np.full(model.n_params - model.n_inertial, np.inf) if joint_std is None else joint_std,
     )
 
 

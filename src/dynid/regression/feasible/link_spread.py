@@ -20,7 +20,7 @@ __all__ = ["PRIOR_ONLY", "LinkSpread", "LinkSpreads", "link_spreads", "off_the_b
 PRIOR_ONLY = 0.05
 """Share of the data below which a number is nothing but prior: they took less than 2.5 % off its prior σ."""
 _JOINT_LEASH = 1e-6
-"""Information that joint terms have beside the data, relative to that of the data on each alone: none to speak of."""
+"""Information that joint terms have beside the data, relative to that of the data on each alone, at least."""
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Of the way from the mode to the mean of a posterior, tried in this order until every condition holds."""
 _STEP = 1e-6
@@ -201,10 +201,12 @@ def _posterior(
     T[:n, :n] = belief.factor
     T[n:, n:] = np.diag(np.where(effect > 0.0, 1.0 / np.where(effect > 0.0, effect, 1.0), 1.0))
     F = RK @ T
-    own = np.concatenate([np.ones(n), np.where(effect > 0.0, _JOINT_LEASH, 1.0)])
+    told = np.divide(1.0 / belief.joint_std, effect, out=np.ones(len(effect)), where=effect > 0.0) ** 2
+    own = np.concatenate([np.ones(n), np.maximum(told, _JOINT_LEASH)])
     offset = theta - np.concatenate([belief.mean, np.zeros(len(theta) - n)])
     gradient = RK.T @ (RK @ theta - stacked.rho)
     gradient[:n] += np.linalg.solve(belief.factor.T, np.linalg.solve(belief.factor, offset[:n]))
+    gradient[n:] += theta[n:] / belief.joint_std**2
     Q = _in_noise_units(stacked.R, covariance)
     free = T @ _covariance(F, own, [], Q) @ T.T
     faces = near_faces(compiled, theta, gradient, free, belief)

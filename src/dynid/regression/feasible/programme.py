@@ -110,6 +110,7 @@ def solve(
     equal_fit: float = EQUAL_FIT,
     solver: SolverSettings | None = None,
     relaxed: bool = False,
+    joint_std: Float[Array, " n_joint_terms"] | None = None,
 ) -> FeasibleSolution:
     r"""The physically consistent robot that explains the torque best.
 
@@ -133,6 +134,7 @@ def solve(
         solver: when the conic solver stops.
         relaxed: True leaves out what is not convex instead of refusing or restricting it: the optimum is then a bound
             below that of the whole problem, or the same where nothing is left out and nothing violated.
+        joint_std: spread of every joint term about zero (SI), with the rule ``map``.
 
     Raises:
         ParameterError: constraints without a convex form, where not `relaxed`.
@@ -148,7 +150,7 @@ def solve(
         compiled.require_convex()
     limit = 1 if relaxed else _MAX_RESTRICTIONS
     F, rough = R @ sparse.csr_array(base.K), base.lift(np.linalg.lstsq(R, rho, rcond=None)[0])
-    known = link_prior(model, asked, prior, rough) if prior.rule == "map" else None
+    known = link_prior(model, asked, prior, rough, joint_std=joint_std) if prior.rule == "map" else None
     reference = choose_reference(model, asked, prior, rough) if known is None else known.reference
     answer = partial(_restricted, F, rho, compiled, prior, residual, equal_fit, solver, limit)
     found = answer(reference, known)
@@ -273,7 +275,7 @@ def _resized(
         if abs(np.log(ratio)) < np.log(_SAME) and np.all(np.abs(np.log(asked / known.std)) < same):
             break
         heavier *= ratio
-        known = link_prior(model, constraints, prior, rough, heavier, asked)
+        known = link_prior(model, constraints, prior, rough, heavier, asked, known.joint_std)
         found = answer(known.reference, known)
     return known, found
 
