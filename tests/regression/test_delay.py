@@ -73,6 +73,16 @@ def test_rotor_inertias_are_found_with_the_friction_where_there_are_any(rng):
     assert np.all(choice.left_out_percent < 5.0)
 
 
+def test_rotor_inertias_that_gain_nothing_are_not_taken(rng):
+    """As with torque sensors behind the gear: what one motion does not tell from a link shows in another."""
+    rows = rows_of(*frictional(load_robot("planar2r"), FRICTION, VALUES), rng)
+    choice = choose_friction(rows, "auto", rotors=True)
+    assert "rotor" not in [model.name for model in choice.models]
+    assert choice.rotors is not None
+    assert not choice.rotors.taken
+    assert choice.rotors.reason.startswith("no rotor inertia")
+
+
 def test_rotor_inertias_that_were_not_asked_for_are_not_tried(rng):
     choice = choose_friction(rows_of(*frictional(ARM, FRICTION, VALUES), rng), "auto")
     assert "rotor" not in [model.name for model in choice.models]
