@@ -8,6 +8,7 @@ from dynid.dynamics import RotorInertia, friction_models
 from dynid.recording import Recording
 from dynid.regression.friction.choice import choose_friction
 from dynid.regression.friction.delay import DelayChoice, choose_delay
+from dynid.regression.friction.rotors import rotor_choice
 from dynid.regression.friction.rows import friction_rows
 from tests.regression.arms import ARM, conditioned, exciting_motion, frictional, log_of
 
@@ -81,6 +82,17 @@ def test_rotor_inertias_that_gain_nothing_are_not_taken(rng):
     assert choice.rotors is not None
     assert not choice.rotors.taken
     assert choice.rotors.reason.startswith("no rotor inertia")
+
+
+@pytest.mark.parametrize(("gain", "sure", "torque", "simulated"), [
+    (0.1, True, True, True), (0.02, True, False, True), (0.1, False, False, True), (-0.1, False, False, True),
+    (-0.1, True, False, False),
+])  # fmt: skip
+def test_rotors_are_taken_where_they_gain_and_in_a_simulator_unless_they_do_worse(gain, sure, torque, simulated):
+    without = np.ones(6)
+    rotors = (1.0 - gain) ** 2 + (0.001 if sure else 1.0) * np.array([1.0, -1.0] * 3)
+    assert rotor_choice(without, rotors, simulated=False).taken == torque
+    assert rotor_choice(without, rotors, simulated=True).taken == simulated
 
 
 def test_rotor_inertias_that_were_not_asked_for_are_not_tried(rng):

@@ -155,7 +155,10 @@ def _fitted_rows(
 
     progress("searching friction curves")
     simulator = simulator_friction(model.robot)
-    search = partial(choose_friction, friction=job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator)
+    search = partial(
+        choose_friction, friction=job.fit.friction, rotors=job.fit.chooses_rotors, simulator=simulator,
+        simulated=job.fit.is_for_simulator,
+    )  # fmt: skip
     belief = _guessed_links(job, model, base, logs, plans, held)
     rows = _search_rows(job, model, logs, held, belief)
     choice, delay = search(rows), None

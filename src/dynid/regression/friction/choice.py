@@ -13,6 +13,7 @@ from dynid.dynamics.drives import RotorInertia
 from dynid.dynamics.friction.table import AUTO, FRICTION, friction_models
 from dynid.dynamics.joint_model import JointModel
 from dynid.regression.friction.refine import Picked, picked_columns, picked_models, refined
+from dynid.regression.friction.rotors import RotorChoice, rotor_choice
 from dynid.regression.friction.rows import FrictionRows, check_reversals, never_reversing
 from dynid.regression.friction.search import (
     FREE,
@@ -27,37 +28,17 @@ from dynid.regression.friction.search import (
 )
 from dynid.regression.friction.springs import Elsewhere, holds_elsewhere, is_sprung
 
-__all__ = ["FrictionChoice", "RotorChoice", "choose_friction"]
+__all__ = ["FrictionChoice", "choose_friction"]
 
 START = "viscous+coulomb+offset"
 """Friction of the first fit, which tells the noise of each joint and the load of its gear."""
 PASSES = 2
 """Times that all joints are gone through: the choice of one changes what the others' rows say about the links."""
-ROTOR_GAIN = 0.05
-"""Share of the error on left-out segments that rotor inertias must take away. In logs of motor torques they take 7 to
-44 %, of joint torque sensors, which do not feel them, 6 % at most, mostly less than 3 %."""
 LARGEST_TERM = 2.0
 """Torque of one term over that of its joint, root mean squares, beyond which terms are taken to cancel. Rotor and
 spring of a wrist of an LWR4+ did at seven times: 2 % of error on left-out segments, 11 % on another motion."""
 AUTO_START = "viscous+coulomb"
 """What a joint starts from."""
-
-
-@dataclass(frozen=True)
-class RotorChoice:
-    """Whether every joint has a rotor inertia, and what that changes."""
-
-    taken: bool
-    change_percent: float
-    """Error on left-out segments with rotors over that without, less one, %; joints are weighted by their noise."""
-
-    @property
-    def reason(self) -> str:
-        """The choice as a sentence."""
-        said = f"error on left-out segments {self.change_percent:+.1f} %, joints weighted by their noise"
-        if self.taken:
-            return f"rotor inertia at every joint: {said}"
-        return f"no rotor inertia: with one at every joint the {said}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +71,7 @@ def choose_friction(
     reference: Float[Array, "n_links 10"] | None = None,
     rotors: bool = False,
     simulator: str | None = None,
+    simulated: bool = False,
 ) -> FrictionChoice:
     """Friction of every joint: the models named, with their shape numbers fitted, or those that predict best.
 
@@ -103,6 +85,7 @@ def choose_friction(
         reference: inertial parameters (SI) that give the load of the gears; from the fit itself when None.
         rotors: whether ``auto`` gives every joint a rotor inertia too, where logs are predicted better with them.
         simulator: friction as a simulator applies it, ``mujoco``, that ``auto`` tries too; None for none.
+        simulated: whether the arm is to be simulated: it then has rotors unless the logs are predicted worse with them.
 
     Raises:
         RegressionError: a joint never reverses, so that dry friction and offset cannot be told apart.
@@ -115,7 +98,7 @@ def choose_friction(
     if not automatic:
         check_reversals(rows.samples, candidates)
     still = never_reversing(rows.samples)
-    search = _Search(rows, automatic, tuple(name in still for name in rows.model.robot.joint_names))
+    search = _Search(rows, automatic, tuple(name in still for name in rows.model.robot.joint_names), simulated)
     columns = search.start_columns(())
     weights = search.weights(columns)
     if rows.prior is not None:
@@ -175,6 +158,8 @@ class _Search:
     automatic: bool
     one_way: tuple[bool, ...]
     """For every drive whether its joint never reverses."""
+    simulated: bool = False
+    """Whether rotors are taken unless they do worse."""
 
     def weights(self, columns: Sequence[Float[Array, "_ _"]]) -> Float[Array, " n_dof"]:
         """One over the noise of each drive, 1/(N·m), iterated to agree with the joint fit."""
@@ -249,10 +234,7 @@ class _Search:
         columns: list[Float[Array, "_ _"]],
         weights: Float[Array, " n_dof"],
     ) -> tuple[tuple[JointModel, ...], list[Float[Array, "_ _"]], RotorChoice]:
-        """Candidates and first columns (SI) with rotor inertias where they predict left-out segments better.
-
-        Every drive has a rotor, and a gear that magnifies it; a torque sensor behind the gear does not feel it.
-        """
+        """Candidates and first columns (SI), with rotor inertias where these are taken."""
         rotor = RotorInertia()
         wider = self.start_columns((rotor,))
         errors = []
@@ -261,12 +243,8 @@ class _Search:
             parts = [self.start_errors(j, own[j], shared, weights[j]) for j in range(self.rows.n_dof)]
             size = [self.rows.power[j] * len(self.rows.tau[j]) * weights[j] ** 2 for j in range(self.rows.n_dof)]
             errors.append(np.einsum("jf,j->f", np.array(parts), np.array(size)))
-        gain, before = errors[0] - errors[1], float(errors[0].sum())
-        sure = gain.sum() > float(np.std(gain, ddof=1)) * np.sqrt(len(gain))
-        change = 100.0 * (np.sqrt(float(errors[1].sum()) / before) - 1.0) if before > 0.0 else 0.0
-        if not sure or change > -100.0 * ROTOR_GAIN:
-            return candidates, columns, RotorChoice(False, change)
-        return (rotor, *candidates), wider, RotorChoice(True, change)
+        choice = rotor_choice(errors[0], errors[1], simulated=self.simulated)
+        return ((rotor, *candidates), wider, choice) if choice.taken else (candidates, columns, choice)
 
     def pick(self, j: int, book: Dictionary, problem: LeaveOut, elsewhere: Elsewhere) -> Picked:
         """The models of one drive, on the grid of shape numbers."""
