@@ -22,8 +22,8 @@ STEP = 0.01
 ROUNDS = 2
 """Times that the delays about the best one are tried again."""
 SURE = 2.0
-"""Standard errors that the gain of a delay must reach: many are tried. In logs of six arms as they are it reaches 1.3 at
-most, 3.5 in one that came through ROS 2, and 2.3 to 7.6 where 20 ms are put in, with one exception (0.7)."""
+"""Standard errors that the gain of a delay must reach: many are tried. In logs of six arms as they are it reaches 1.3
+at most, 3.5 in one that came through ROS 2, and 2.3 to 7.6 where 20 ms are put in, with one exception (0.7)."""
 FINER = 5
 """How many times as closely each of these rounds tries them: from 10 ms down to 0.4 ms, below a sample of most logs."""
 
